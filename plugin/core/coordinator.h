@@ -25,7 +25,8 @@ struct GroupFingerprint {
 
 namespace command {
 
-/// Asks for the right to dispatch the group's slots. Conditional on no other instance holding an unexpired claim.
+/// Asks for the right to dispatch the group's slots. Conditional on no other instance holding an unexpired claim, and on the
+/// fingerprint being the recorded one, where one is recorded. By the holder itself: granted again, under a higher term.
 struct Claim {
     GroupName group;
     GroupFingerprint fingerprint;
@@ -35,6 +36,7 @@ struct Release {
     GroupName group;
 };
 /// Records a new owner. Conditional on the claim under the epoch's term, and on the epoch being newer than the recorded one.
+/// What is recorded already, owner and epoch alike, is recorded again: a lost answer may be asked for by a repetition.
 struct RecordOwner {
     GroupName group;
     Slot slot{};
@@ -47,7 +49,8 @@ struct MemberPresent {
     GroupName group;
     std::string client_id;
 };
-/// The client's connection ended. lapse: its lease runs out by itself; otherwise it is removed at once.
+/// The client's connection ended. lapse: its lease runs out by itself; otherwise it is removed at once. Conditional on this
+/// instance being the one that reported it present last: a client that has moved to another broker stays.
 struct MemberGone {
     GroupName group;
     std::string client_id;
@@ -66,13 +69,20 @@ struct Claimed {
     GroupName group;
     std::uint64_t term = 0;
     /// The holder may dispatch until then by its own clock; nullopt: no end (memory).
+    /// As of this answer: renewals move it, holds() says what is true now.
     std::optional<TimePoint> valid_until;
     struct Owned {
         Slot slot{};
-        std::string owner;
+        std::string owner;  ///< empty: the slot was left without an owner
         Epoch epoch;
     };
-    std::vector<Owned> owners;  ///< what is recorded from before, for a restart
+    std::vector<Owned> owners;  ///< what is recorded from before, for a restart; in the order of the slots
+    struct Member {
+        std::string client_id;
+        /// When its lease ends, by the asker's own clock, if nobody reports it present again; nullopt: no end is known.
+        std::optional<TimePoint> lease_until = std::nullopt;
+    };
+    std::vector<Member> members = {};  ///< whose lease still runs, whichever instance reported them; in the order of client ids
 };
 /// Another instance holds the claim. Ask again after `retry_in`.
 struct HeldByOther {
@@ -103,6 +113,9 @@ struct Fenced {
 using CoordinatorAnswer = std::variant<answer::Claimed, answer::HeldByOther, answer::FingerprintMismatch, answer::Recorded,
                                        answer::Fenced>;
 
+/// A claim is held from its Claimed until Release, the end of the instance's lease, or another instance's claim after that
+/// end. Destroying a coordinator releases nothing: the others wait out its lease, as after a crash.
+/// Main thread only.
 class Coordinator {
   public:
     Coordinator() = default;
@@ -114,6 +127,13 @@ class Coordinator {
     virtual void submit(CoordinatorCommand command, TimePoint now) = 0;
     /// The next answer, if one is there. Never blocks.
     virtual std::optional<CoordinatorAnswer> poll() = 0;
+
+    /// Renews what is due, for an implementation that has no thread of its own for it. Never blocks.
+    virtual void tick(TimePoint now) = 0;
+
+    /// Whether this process may dispatch the group's slots at `now`, by its own clock and with every renewal it knows of.
+    /// False before Claimed, after Release, and from the end of the instance's lease on. Never blocks.
+    virtual bool holds(const GroupName& group, TimePoint now) const = 0;
 };
 
 }  // namespace keyed_sticky
