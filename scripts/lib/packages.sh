@@ -1,6 +1,10 @@
 # Debian packages that the scripts need. Sourced by scripts/*.sh; runs nothing by itself.
 # shellcheck shell=bash
 
+# What building the plugin needs, without its tests.
+# shellcheck disable=SC2034
+plugin_build_packages=(g++ make cmake pkg-config libxxhash-dev mosquitto-dev libmosquitto-dev)
+
 # need_packages PACKAGE...
 #   Installs those of PACKAGE... that are missing, and says which on standard error. Where nothing is missing it only asks
 #   dpkg: no sudo, no network, nothing printed.
