@@ -28,7 +28,7 @@ struct KeyRule {
 
 /// One `group` option: which groups are handled, and how.
 struct GroupRule {
-    std::string share_pattern;  ///< over share names; '*' any run, '?' one character
+    std::string share_pattern;  ///< over share names; '*' any run, '?' one byte
     KeyRule key;
     std::uint32_t slots = 4096;
 };
@@ -37,7 +37,7 @@ struct GroupRule {
 struct MemberRule {
     enum class Field : std::uint8_t { client_id, username };
     Field field = Field::client_id;
-    std::string pattern;  ///< '*' any run, '?' one character
+    std::string pattern;  ///< '*' any run, '?' one byte
 };
 
 /// Whether anything else in the broker decides access (acl_file, dynamic security, another plugin).
