@@ -108,6 +108,7 @@ build() {
   need_packages "${packages[@]}" || die 3 'the packages above are needed'
   [[ -z $native ]] || return 0
 
+  echo 'building: the plugin, in build/demo' >&2
   local log=$dir/build.log
   if ! { cmake -S "$repo" -B "$repo/build/demo" -DCMAKE_BUILD_TYPE=Release -DKEYED_STICKY_TESTS=OFF &&
     cmake --build "$repo/build/demo" --target mosquitto_keyed_sticky --parallel "$(nproc)"; } >"$log" 2>&1; then
