@@ -371,6 +371,7 @@ summary() {
     fi
   done
 
+  [[ -z $live ]] || echo
   figure published "${total[0]}" 'and acknowledged, QoS 1, each device over one connection'
   figure received "${total[1]}" 'by some worker, first deliveries'
   figure reordered "${total[2]}" 'first deliveries after the first delivery of a later record of the device'
@@ -382,9 +383,9 @@ summary() {
     echo "Order is not kept by plain \$share: every worker gets records of every device."
     return 0
   fi
-  figure repeated "${total[4]}" "second deliveries, ${total[5]} of them not marked ks-redelivery"
+  figure repeated "${total[4]}" "second deliveries, ${total[5]} of them without the mark ks-redelivery"
   figure switched "${total[8]}" "times a device's next record went to another worker than the one before"
-  figure fenced "${total[6]}" 'deliveries under an older epoch than one before'
+  figure stale "${total[6]}" 'deliveries under an older epoch than one before'
   echo
   echo "worker-$victim killed:  $taken of its $victims devices moved, $strayed of the other $((devices - victims))"
   echo "worker-$victim back:    $joined devices moved to it (an even share is $((devices / workers))), $shuffled between the others"
