@@ -63,7 +63,7 @@ recent=$((rate < 10 ? rate : 10)) # a device's owners are who got its last so ma
 
 # ---- what runs, and how it ends ---------------------------------------------------------------------------------------------
 
-dir='' tick='' live='' drawn=0
+dir='' keep='' tick='' live='' drawn=0
 declare -A running=() # name -> pid of what this script started and has not seen end
 declare -A worker_up=()
 declare -A received=() reordered=() owner=() cell=()
@@ -76,7 +76,7 @@ cleanup() {
   trap - EXIT
   ((${#running[@]} == 0)) || kill -9 "${running[@]}" 2>/dev/null || true
   for name in "${!running[@]}"; do wait "${running[$name]}" 2>/dev/null || true; done
-    [[ -z $dir ]] || rm -rf "$dir"
+    [[ -z $dir || -n $keep ]] || rm -rf "$dir"
   exit "$status"
 }
 trap cleanup EXIT
@@ -158,6 +158,12 @@ start_broker() {
   done
   tail -n 20 "$dir/broker.log" >&2
   die 3 'the broker did not start'
+}
+
+broker_ended() {
+  tail -n 20 "$dir/broker.log" >&2
+  keep=yes
+  die 1 "the broker ended by itself; its log and the workers' records are in $dir"
 }
 
 # Becomes the client: to be started with &, so that the pid is the client's own.
@@ -324,6 +330,7 @@ watch() {
   local start since owners last='' name
   start=$(now_ms) since=$start
   while :; do
+    is_running broker || broker_ended
     look
     draw
     owners=''
@@ -400,6 +407,8 @@ summary() {
   if ((${#broken[@]})); then
     local IFS=,
     echo "BROKEN: ${broken[*]}" | sed 's/,/, /g'
+    echo "The broker's log and the workers' records are in $dir"
+    keep=yes
     return 1
   fi
   echo 'Order kept, nothing lost.'
