@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "core/counters.h"
 #include "core/effect.h"
 #include "core/ids.h"
+#include "core/lane.h"
 #include "core/message.h"
 #include "core/options.h"
 #include "core/time.h"
@@ -90,18 +92,30 @@ class Dispatcher {
     /// Does what is due: expired leases, drains, rebalances, idle keys; takes the coordinator's answers.
     void tick(TimePoint now);
     /// When tick() has something to do next, if ever.
-    std::optional<TimePoint> next_deadline() const;
+    std::optional<TimePoint> next_deadline() const { return deadline_; }
 
     const Counters& counters() const { return counters_; }
 
   private:
     Group& group(GroupId id) const;
+    Group& group(const GroupName& name) const;
+    void settle_change(TimePoint now);
+    void update_deadline();
+    void take_answers(TimePoint now);
+    void take(const answer::Claimed& answer, TimePoint now);
+    void take(const answer::HeldByOther& answer, TimePoint now);
+    void take(const answer::FingerprintMismatch& answer, TimePoint now);
+    void take(const answer::Recorded& answer, TimePoint now);
+    void take(const answer::Fenced& answer, TimePoint now);
 
     const Options& options_;
     Coordinator& coordinator_;
     EffectSink& sink_;
     Counters counters_;
-    std::vector<std::unique_ptr<Group>> groups_;
+    HeldBudget budget_;
+    std::map<GroupName, GroupId> by_name_;
+    std::vector<std::unique_ptr<Group>> groups_;  ///< by GroupId
+    std::optional<TimePoint> deadline_;
 };
 
 }  // namespace keyed_sticky
