@@ -1,7 +1,9 @@
-// The port through which a broker process claims groups, keeps leases and records who owns which slot.
+// The port through which a broker process claims groups, keeps leases and records who owns which
+// slot.
 //
-// Commands go in without waiting, answers are taken by poll(): an implementation may do its work in another thread (Redis)
-// or at once (memory). Answers to commands of one group come in the order of the commands.
+// Commands go in without waiting, answers are taken by poll(): an implementation may do its work in
+// another thread (Redis) or at once (memory). Answers to commands of one group come in the order of
+// the commands.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +27,9 @@ struct GroupFingerprint {
 
 namespace command {
 
-/// Asks for the right to dispatch the group's slots. Conditional on no other instance holding an unexpired claim, and on the
-/// fingerprint being the recorded one, where one is recorded. By the holder itself: granted again, under a higher term.
+/// Asks for the right to dispatch the group's slots. Conditional on no other instance holding an
+/// unexpired claim, and on the fingerprint being the recorded one, where one is recorded. By the
+/// holder itself: granted again, under a higher term.
 struct Claim {
     GroupName group;
     GroupFingerprint fingerprint;
@@ -35,8 +38,9 @@ struct Claim {
 struct Release {
     GroupName group;
 };
-/// Records a new owner. Conditional on the claim under the epoch's term, and on the epoch being newer than the recorded one.
-/// What is recorded already, owner and epoch alike, is recorded again: a lost answer may be asked for by a repetition.
+/// Records a new owner. Conditional on the claim under the epoch's term, and on the epoch being
+/// newer than the recorded one. What is recorded already, owner and epoch alike, is recorded again:
+/// a lost answer may be asked for by a repetition.
 struct RecordOwner {
     GroupName group;
     Slot slot{};
@@ -49,8 +53,9 @@ struct MemberPresent {
     GroupName group;
     std::string client_id;
 };
-/// The client's connection ended. lapse: its lease runs out by itself; otherwise it is removed at once. Conditional on this
-/// instance being the one that reported it present last: a client that has moved to another broker stays.
+/// The client's connection ended. lapse: its lease runs out by itself; otherwise it is removed at
+/// once. Conditional on this instance being the one that reported it present last: a client that
+/// has moved to another broker stays.
 struct MemberGone {
     GroupName group;
     std::string client_id;
@@ -59,12 +64,13 @@ struct MemberGone {
 
 }  // namespace command
 
-using CoordinatorCommand =
-    std::variant<command::Claim, command::Release, command::RecordOwner, command::MemberPresent, command::MemberGone>;
+using CoordinatorCommand = std::variant<command::Claim, command::Release, command::RecordOwner,
+                                        command::MemberPresent, command::MemberGone>;
 
 namespace answer {
 
-/// The claim is granted: epochs of this group may be formed under `term`, which is above every earlier one.
+/// The claim is granted: epochs of this group may be formed under `term`, which is above every
+/// earlier one.
 struct Claimed {
     GroupName group;
     std::uint64_t term = 0;
@@ -76,13 +82,16 @@ struct Claimed {
         std::string owner;  ///< empty: the slot was left without an owner
         Epoch epoch;
     };
-    std::vector<Owned> owners;  ///< what is recorded from before, for a restart; in the order of the slots
+    std::vector<Owned>
+        owners;  ///< what is recorded from before, for a restart; in the order of the slots
     struct Member {
         std::string client_id;
-        /// When its lease ends, by the asker's own clock, if nobody reports it present again; nullopt: no end is known.
+        /// When its lease ends, by the asker's own clock, if nobody reports it present again;
+        /// nullopt: no end is known.
         std::optional<TimePoint> lease_until = std::nullopt;
     };
-    std::vector<Member> members = {};  ///< whose lease still runs, whichever instance reported them; in the order of client ids
+    std::vector<Member> members = {};  ///< whose lease still runs, whichever instance reported
+                                       ///< them; in the order of client ids
 };
 /// Another instance holds the claim. Ask again after `retry_in`.
 struct HeldByOther {
@@ -101,7 +110,8 @@ struct Recorded {
     Slot slot{};
     Epoch epoch;
 };
-/// A newer epoch or term is recorded, or the claim is gone: nothing was changed, nothing may be sent under this epoch.
+/// A newer epoch or term is recorded, or the claim is gone: nothing was changed, nothing may be
+/// sent under this epoch.
 struct Fenced {
     GroupName group;
     Slot slot{};
@@ -110,12 +120,13 @@ struct Fenced {
 
 }  // namespace answer
 
-using CoordinatorAnswer = std::variant<answer::Claimed, answer::HeldByOther, answer::FingerprintMismatch, answer::Recorded,
-                                       answer::Fenced>;
+using CoordinatorAnswer =
+    std::variant<answer::Claimed, answer::HeldByOther, answer::FingerprintMismatch,
+                 answer::Recorded, answer::Fenced>;
 
-/// A claim is held from its Claimed until Release, the end of the instance's lease, or another instance's claim after that
-/// end. Destroying a coordinator releases nothing: the others wait out its lease, as after a crash.
-/// Main thread only.
+/// A claim is held from its Claimed until Release, the end of the instance's lease, or another
+/// instance's claim after that end. Destroying a coordinator releases nothing: the others wait out
+/// its lease, as after a crash. Main thread only.
 class Coordinator {
   public:
     Coordinator() = default;
@@ -123,16 +134,19 @@ class Coordinator {
     Coordinator& operator=(const Coordinator&) = delete;
     virtual ~Coordinator() = default;
 
-    /// Never blocks. Each Claim and RecordOwner is answered exactly once, sooner or later; the others are not answered.
+    /// Never blocks. Each Claim and RecordOwner is answered exactly once, sooner or later; the
+    /// others are not answered.
     virtual void submit(CoordinatorCommand command, TimePoint now) = 0;
     /// The next answer, if one is there. Never blocks.
     virtual std::optional<CoordinatorAnswer> poll() = 0;
 
-    /// Renews what is due, for an implementation that has no thread of its own for it. Never blocks.
+    /// Renews what is due, for an implementation that has no thread of its own for it. Never
+    /// blocks.
     virtual void tick(TimePoint now) = 0;
 
-    /// Whether this process may dispatch the group's slots at `now`, by its own clock and with every renewal it knows of.
-    /// False before Claimed, after Release, and from the end of the instance's lease on. Never blocks.
+    /// Whether this process may dispatch the group's slots at `now`, by its own clock and with
+    /// every renewal it knows of. False before Claimed, after Release, and from the end of the
+    /// instance's lease on. Never blocks.
     virtual bool holds(const GroupName& group, TimePoint now) const = 0;
 };
 

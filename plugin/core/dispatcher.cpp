@@ -15,17 +15,22 @@ Dispatcher::Dispatcher(const Options& options, Coordinator& coordinator, EffectS
 Dispatcher::~Dispatcher() = default;
 
 GroupId Dispatcher::open_group(const GroupName& name, const GroupRule& rule, TimePoint now) {
-    const auto [entry, is_new] = by_name_.try_emplace(name, GroupId{static_cast<std::uint32_t>(groups_.size())});
+    const auto [entry, is_new] =
+        by_name_.try_emplace(name, GroupId{static_cast<std::uint32_t>(groups_.size())});
     if (is_new) {
-        GroupContext context{options_, coordinator_, sink_, counters_, budget_, [this](TimePoint at) { take_answers(at); }};
+        GroupContext context{options_,  coordinator_, sink_,
+                             counters_, budget_,      [this](TimePoint at) { take_answers(at); }};
         groups_.push_back(std::make_unique<Group>(std::move(context), name, rule, now));
     }
     return entry->second;
 }
 
-const GroupName& Dispatcher::name(GroupId id) const { return group(id).name(); }
+const GroupName& Dispatcher::name(GroupId id) const {
+    return group(id).name();
+}
 
-void Dispatcher::join(GroupId id, std::string_view client_id, const MemberProfile& profile, TimePoint now) {
+void Dispatcher::join(GroupId id, std::string_view client_id, const MemberProfile& profile,
+                      TimePoint now) {
     group(id).join(client_id, profile, now);
     settle_change(now);
 }
@@ -40,7 +45,8 @@ void Dispatcher::leave(GroupId id, std::string_view client_id, TimePoint now) {
     settle_change(now);
 }
 
-void Dispatcher::evict(GroupId id, std::string_view client_id, std::string_view reason, TimePoint now) {
+void Dispatcher::evict(GroupId id, std::string_view client_id, std::string_view reason,
+                       TimePoint now) {
     group(id).evict(client_id, reason, now);
     settle_change(now);
 }
@@ -63,9 +69,12 @@ bool Dispatcher::is_member(GroupId id, std::string_view client_id) const {
     return group(id).members().find(client_id).has_value();
 }
 
-std::size_t Dispatcher::member_count(GroupId id) const { return group(id).members().size(); }
+std::size_t Dispatcher::member_count(GroupId id) const {
+    return group(id).members().size();
+}
 
-DispatchOutcome Dispatcher::dispatch(GroupId id, const MessageView& message, const Publisher& publisher, TimePoint now) {
+DispatchOutcome Dispatcher::dispatch(GroupId id, const MessageView& message,
+                                     const Publisher& publisher, TimePoint now) {
     Group& to = group(id);
     const std::optional<TimePoint> deadline_before = to.next_deadline();
     const DispatchOutcome outcome = to.dispatch(message, publisher, now);
@@ -106,7 +115,9 @@ void Dispatcher::take_answers(TimePoint now) {
     }
 }
 
-void Dispatcher::take(const answer::Claimed& answer, TimePoint now) { group(answer.group).on_claimed(answer, now); }
+void Dispatcher::take(const answer::Claimed& answer, TimePoint now) {
+    group(answer.group).on_claimed(answer, now);
+}
 
 void Dispatcher::take(const answer::HeldByOther& answer, TimePoint now) {
     group(answer.group).on_held_by_other(answer, now);
@@ -124,8 +135,12 @@ void Dispatcher::take(const answer::Fenced& answer, TimePoint now) {
     group(answer.group).on_fenced(answer.slot, answer.epoch, now);
 }
 
-Group& Dispatcher::group(GroupId id) const { return *groups_[static_cast<std::size_t>(id)]; }
+Group& Dispatcher::group(GroupId id) const {
+    return *groups_[static_cast<std::size_t>(id)];
+}
 
-Group& Dispatcher::group(const GroupName& name) const { return group(by_name_.at(name)); }
+Group& Dispatcher::group(const GroupName& name) const {
+    return group(by_name_.at(name));
+}
 
 }  // namespace keyed_sticky

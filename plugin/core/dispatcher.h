@@ -1,6 +1,8 @@
-// The core's face to the broker layer: membership and messages in, deliveries out (through an EffectSink).
+// The core's face to the broker layer: membership and messages in, deliveries out (through an
+// EffectSink).
 //
-// One Dispatcher per broker process; main thread only; no call blocks, reads a clock or throws for bad input.
+// One Dispatcher per broker process; main thread only; no call blocks, reads a clock or throws for
+// bad input.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +33,8 @@ struct MemberProfile {
     bool mqtt5 = false;                         ///< gets the stamp
     Qos granted_qos = Qos::at_most_once;        ///< upper bound of every delivery
     std::uint32_t subscription_identifier = 0;  ///< 0: none, or not known (2.0)
-    /// The broker has not shown yet that it accepted the subscription (2.0: the access check comes before other plugins
-    /// may refuse). A provisional member owns no slot until confirm_member().
+    /// The broker has not shown yet that it accepted the subscription (2.0: the access check comes
+    /// before other plugins may refuse). A provisional member owns no slot until confirm_member().
     bool provisional = false;
 };
 
@@ -43,9 +45,9 @@ enum class Departure : std::uint8_t {
 };
 
 enum class DispatchOutcome : std::uint8_t {
-    sent,      ///< handed to the owner's connection
-    held,      ///< waits in its slot's lane, within the bounds
-    dropped,   ///< counted and logged with its reason
+    sent,     ///< handed to the owner's connection
+    held,     ///< waits in its slot's lane, within the bounds
+    dropped,  ///< counted and logged with its reason
 };
 
 class Dispatcher {
@@ -56,40 +58,48 @@ class Dispatcher {
     Dispatcher(const Dispatcher&) = delete;
     Dispatcher& operator=(const Dispatcher&) = delete;
 
-    /// The group of that name, created at the first call. rule: the first configured rule that matches its share name;
-    /// must outlive the dispatcher.
+    /// The group of that name, created at the first call. rule: the first configured rule that
+    /// matches its share name; must outlive the dispatcher.
     GroupId open_group(const GroupName& name, const GroupRule& rule, TimePoint now);
     const GroupName& name(GroupId group) const;
 
-    /// A client subscribed. Also when it already is a member: the profile is replaced, an absent member is back.
-    void join(GroupId group, std::string_view client_id, const MemberProfile& profile, TimePoint now);
+    /// A client subscribed. Also when it already is a member: the profile is replaced, an absent
+    /// member is back.
+    void join(GroupId group, std::string_view client_id, const MemberProfile& profile,
+              TimePoint now);
 
-    /// The broker was seen to pick this member: a provisional one is now confirmed. Others: no effect.
+    /// The broker was seen to pick this member: a provisional one is now confirmed. Others: no
+    /// effect.
     void confirm_member(GroupId group, std::string_view client_id, TimePoint now);
 
     /// The client left one group by UNSUBSCRIBE. Not a member: no effect.
     void leave(GroupId group, std::string_view client_id, TimePoint now);
 
-    /// The client was found not to be subscribed at all (refused by another plugin, or its session is gone).
-    /// Its slots move at once; nothing was promised to it. Not a member: no effect.
+    /// The client was found not to be subscribed at all (refused by another plugin, or its session
+    /// is gone). Its slots move at once; nothing was promised to it. Not a member: no effect.
     void evict(GroupId group, std::string_view client_id, std::string_view reason, TimePoint now);
 
-    /// The client's connection ended, in all its groups. Not a member anywhere, or absent already: no effect.
+    /// The client's connection ended, in all its groups. Not a member anywhere, or absent already:
+    /// no effect.
     void client_departed(std::string_view client_id, Departure departure, TimePoint now);
 
-    /// An absent client is connected again *and* still subscribed in its groups (a resumed session: the broker sends what it
-    /// had queued by itself, nothing is repeated). A client with a fresh session comes back by join() instead: then what
-    /// was unsettled went down with the old session and is sent again.
+    /// An absent client is connected again *and* still subscribed in its groups (a resumed session:
+    /// the broker sends what it had queued by itself, nothing is repeated). A client with a fresh
+    /// session comes back by join() instead: then what was unsettled went down with the old session
+    /// and is sent again.
     void client_resumed(std::string_view client_id, TimePoint now);
 
     bool is_member(GroupId group, std::string_view client_id) const;
     /// Members of any state, absent ones included.
     std::size_t member_count(GroupId group) const;
 
-    /// One accepted message for one group: the only way in. Deliveries, if any, happen within the call.
-    DispatchOutcome dispatch(GroupId group, const MessageView& message, const Publisher& publisher, TimePoint now);
+    /// One accepted message for one group: the only way in. Deliveries, if any, happen within the
+    /// call.
+    DispatchOutcome dispatch(GroupId group, const MessageView& message, const Publisher& publisher,
+                             TimePoint now);
 
-    /// Does what is due: expired leases, drains, rebalances, idle keys; takes the coordinator's answers.
+    /// Does what is due: expired leases, drains, rebalances, idle keys; takes the coordinator's
+    /// answers.
     void tick(TimePoint now);
     /// When tick() has something to do next, if ever.
     std::optional<TimePoint> next_deadline() const { return deadline_; }

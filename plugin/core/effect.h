@@ -35,14 +35,16 @@ struct DeliveryStamp {
 /// One record on its way to one member. All views are valid during the call only.
 struct Delivery {
     std::string_view client_id;
-    MessageView message;                        ///< qos: already the smaller of published and granted
+    MessageView message;  ///< qos: already the smaller of published and granted
     std::uint32_t subscription_identifier = 0;  ///< 0: none
-    const DeliveryStamp* stamp = nullptr;       ///< null: the member gets none (MQTT 3.1.1, or stamping is off)
+    const DeliveryStamp* stamp =
+        nullptr;  ///< null: the member gets none (MQTT 3.1.1, or stamping is off)
 };
 
 enum class LogLevel : std::uint8_t { debug, info, notice, warning, error };
 
-/// Called on the broker's main thread, from within a call to the core. An implementation must not call back into it.
+/// Called on the broker's main thread, from within a call to the core. An implementation must not
+/// call back into it.
 class EffectSink {
   public:
     EffectSink() = default;

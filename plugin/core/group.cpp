@@ -10,8 +10,8 @@
 namespace keyed_sticky {
 namespace {
 
-/// Idle keys forgotten in one tick, and the pause before the next lot: a million keys are gone within ten seconds, and no
-/// tick takes longer than about a millisecond.
+/// Idle keys forgotten in one tick, and the pause before the next lot: a million keys are gone
+/// within ten seconds, and no tick takes longer than about a millisecond.
 constexpr std::size_t keys_per_sweep = 2'000;
 constexpr milliseconds sweep_pause{20};
 
@@ -26,7 +26,8 @@ Group::Group(GroupContext context, GroupName name, const GroupRule& rule, TimePo
 
 Group::~Group() = default;
 
-DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& publisher, TimePoint now) {
+DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& publisher,
+                                TimePoint now) {
     ++context_.counters.dispatched;
     std::optional<std::string_view> key = ordering_key(rule_.key, message, publisher);
     if (!key && rule_.key.missing == KeyRule::Missing::whole_topic) {
@@ -58,7 +59,8 @@ DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& pub
         assign_first_owner(state, now);
     }
     const bool nothing_before_it = state.lane.held.empty() && !state.redeliver_first;
-    return nothing_before_it && can_send(state) ? send_new(state, message, place) : hold(state, message, place);
+    return nothing_before_it && can_send(state) ? send_new(state, message, place)
+                                                : hold(state, message, place);
 }
 
 void Group::tick(TimePoint now) {
@@ -102,7 +104,8 @@ Group::SlotState& Group::slot_state(Slot slot) {
 }
 
 bool Group::can_send(const SlotState& slot) const {
-    return slot.phase == SlotState::Phase::owned && claim_ == Claim::held && members_[slot.owner].eligible();
+    return slot.phase == SlotState::Phase::owned && claim_ == Claim::held &&
+           members_[slot.owner].eligible();
 }
 
 Qos Group::effective_qos(const SlotState& slot, Qos published) const {
@@ -110,7 +113,8 @@ Qos Group::effective_qos(const SlotState& slot, Qos published) const {
 }
 
 DispatchOutcome Group::send_new(SlotState& slot, const MessageView& message, Place place) {
-    const bool to_keep = effective_qos(slot, message.qos) == Qos::at_least_once && context_.options.unacked_window > 0;
+    const bool to_keep = effective_qos(slot, message.qos) == Qos::at_least_once &&
+                         context_.options.unacked_window > 0;
     std::unique_ptr<Record> record = to_keep ? make_record(message) : nullptr;
     if ((to_keep && !record) || !deliver(slot, message, place, false)) {
         count_dropped(context_.counters.dropped_memory, "memory", &slot);
@@ -131,7 +135,8 @@ DispatchOutcome Group::hold(SlotState& slot, const MessageView& message, Place p
         return DispatchOutcome::dropped;
     }
     RecordQueue& held = slot.lane.held;
-    while (held.size() >= context_.options.max_held_per_slot || !context_.budget.take_held(record->bytes())) {
+    while (held.size() >= context_.options.max_held_per_slot ||
+           !context_.budget.take_held(record->bytes())) {
         count_dropped(context_.counters.dropped_overflow, "overflow", &slot);
         if (context_.options.overflow == Overflow::drop_newest || held.empty()) {
             return DispatchOutcome::dropped;
@@ -199,7 +204,8 @@ bool Group::deliver(SlotState& slot, const MessageView& message, Place place, bo
     delivery.message.qos = effective_qos(slot, message.qos);
     DeliveryStamp stamp;
     if (place.key != nullptr && member.profile.mqtt5) {
-        stamp = {place.key->name, slot.epoch, place.key->generation, place.sequence, redelivery, {}, {}};
+        stamp = {
+            place.key->name, slot.epoch, place.key->generation, place.sequence, redelivery, {}, {}};
         if (slot.announce_handover) {
             stamp.handover = slot.cause;
             stamp.previous_epoch = slot.previous_epoch;
@@ -292,7 +298,8 @@ void Group::forget_idle_keys(TimePoint now) {
     if (oldest == nullptr) {
         sweep_keys_at_.reset();
     } else {
-        sweep_keys_at_ = std::max(oldest->last_used + context_.options.key_idle_timeout, now + sweep_pause);
+        sweep_keys_at_ =
+            std::max(oldest->last_used + context_.options.key_idle_timeout, now + sweep_pause);
     }
 }
 
@@ -319,6 +326,8 @@ void Group::update_deadline() {
     }
 }
 
-std::string Group::description() const { return " share=" + name_.share + " filter=" + name_.filter; }
+std::string Group::description() const {
+    return " share=" + name_.share + " filter=" + name_.filter;
+}
 
 }  // namespace keyed_sticky

@@ -1,7 +1,8 @@
 // One group: its slots, members and lanes, and every rule of who gets which record when.
 //
-// group.cpp takes messages and sends records, group_membership.cpp follows who comes and goes, group_handover.cpp changes
-// owners. Main thread only; nothing here blocks, reads a clock or throws for bad input.
+// group.cpp takes messages and sends records, group_membership.cpp follows who comes and goes,
+// group_handover.cpp changes owners. Main thread only; nothing here blocks, reads a clock or throws
+// for bad input.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct GroupContext {
     EffectSink& sink;
     Counters& counters;
     HeldBudget& budget;
-    /// Takes the coordinator's answers that are there and hands them to their groups, this one included.
+    /// Takes the coordinator's answers that are there and hands them to their groups, this one
+    /// included.
     std::function<void(TimePoint)> take_answers;
 };
 
@@ -75,18 +77,20 @@ class Group {
             unowned,    ///< no owner: holds
             recording,  ///< an owner is chosen and being recorded: holds
             owned,      ///< sends while the owner is online, holds while it is absent
-            draining,   ///< next_owner is to take over: holds until what is in flight is settled or drain_until
+            draining,   ///< next_owner is to take over: holds until what is in flight is settled or
+                        ///< drain_until
         };
         explicit SlotState(Slot slot_) : slot(slot_) {}
         Slot slot;
         Phase phase = Phase::unowned;
         HandoverCause cause = HandoverCause::first_use;
         bool announce_handover = false;  ///< the next record sent carries ks-handover
-        bool redeliver_first = false;    ///< what is in flight never reached the owner's session: sent again first
-        MemberIndex owner = 0;           ///< meaningful unless unowned
-        MemberIndex next_owner = 0;      ///< meaningful while draining
-        TimePoint drain_until;           ///< meaningful while draining
-        Epoch epoch;                     ///< of the owner, also while it is being recorded
+        bool redeliver_first =
+            false;  ///< what is in flight never reached the owner's session: sent again first
+        MemberIndex owner = 0;       ///< meaningful unless unowned
+        MemberIndex next_owner = 0;  ///< meaningful while draining
+        TimePoint drain_until;       ///< meaningful while draining
+        Epoch epoch;                 ///< of the owner, also while it is being recorded
         Epoch previous_epoch;
         Lane lane;
     };
@@ -145,16 +149,17 @@ class Group {
     MemberTable members_;
     KeyTable keys_;
     std::vector<std::unique_ptr<SlotState>> slots_;  ///< by slot; null: never used
-    std::vector<SlotState*> in_use_;                 ///< the same, those that are there, in the order of first use
+    std::vector<SlotState*> in_use_;  ///< the same, those that are there, in the order of first use
     std::vector<SlotState*> draining_;
     std::uint32_t next_round_robin_ = 0;
 
     Claim claim_ = Claim::wanted;
     std::uint64_t term_ = 0;
-    std::uint64_t changes_ = 0;                 ///< epochs given out in this term
+    std::uint64_t changes_ = 0;  ///< epochs given out in this term
     std::optional<TimePoint> retry_claim_at_;
     std::optional<TimePoint> rebalance_at_;
-    std::optional<TimePoint> nobody_since_;     ///< the last member is gone since then, and records are held
+    std::optional<TimePoint>
+        nobody_since_;  ///< the last member is gone since then, and records are held
     std::optional<TimePoint> sweep_keys_at_;
     std::optional<TimePoint> deadline_;
 };

@@ -1,4 +1,5 @@
-// Change of owner: a slot's owner is chosen, recorded with the coordinator under a new epoch, and only then sent to.
+// Change of owner: a slot's owner is chosen, recorded with the coordinator under a new epoch, and
+// only then sent to.
 #include <algorithm>
 
 #include "core/group.h"
@@ -10,7 +11,8 @@ void Group::request_claim(TimePoint now) {
     if (claim_ == Claim::wanted) {
         claim_ = Claim::requested;
         retry_claim_at_.reset();
-        context_.coordinator.submit(command::Claim{name_, {rule_.slots, normalised(rule_.key)}}, now);
+        context_.coordinator.submit(command::Claim{name_, {rule_.slots, normalised(rule_.key)}},
+                                    now);
         context_.take_answers(now);
     }
 }
@@ -34,9 +36,10 @@ void Group::on_held_by_other(const answer::HeldByOther& answer, TimePoint now) {
 
 void Group::on_fingerprint_mismatch(const answer::FingerprintMismatch& answer) {
     claim_ = Claim::refused;
-    context_.sink.log(LogLevel::error, "claim_refused reason=fingerprint" + description() + " recorded_slots=" +
-                                           std::to_string(answer.recorded.slots) +
-                                           " recorded_key=" + answer.recorded.key_rule);
+    context_.sink.log(LogLevel::error,
+                      "claim_refused reason=fingerprint" + description() +
+                          " recorded_slots=" + std::to_string(answer.recorded.slots) +
+                          " recorded_key=" + answer.recorded.key_rule);
 }
 
 void Group::on_recorded(Slot slot, Epoch epoch) {
@@ -52,7 +55,8 @@ void Group::on_fenced(Slot slot, Epoch epoch, TimePoint now) {
     if (state.phase != SlotState::Phase::recording || state.epoch != epoch) {
         return;  // an answer to a change that another one has overtaken
     }
-    context_.sink.log(LogLevel::warning, "epoch_fenced" + description() + " slot=" + std::to_string(index(slot)));
+    context_.sink.log(LogLevel::warning,
+                      "epoch_fenced" + description() + " slot=" + std::to_string(index(slot)));
     lose_owner(state, state.cause);
     recount_loads();
     if (claim_ == Claim::held) {
@@ -123,10 +127,13 @@ void Group::record_owner(SlotState& slot, MemberIndex owner, HandoverCause cause
     slot.announce_handover = slot.previous_epoch != Epoch{};
     slot.redeliver_first = !slot.lane.in_flight.empty();
     context_.counters.handovers += slot.announce_handover ? 1 : 0;
-    context_.coordinator.submit(command::RecordOwner{name_, slot.slot, members_[owner].client_id, slot.epoch, cause}, now);
-    context_.sink.log(LogLevel::debug, "owner_changed cause=" + std::string(to_string(cause)) + description() +
-                                           " slot=" + std::to_string(index(slot.slot)) + " owner=" +
-                                           members_[owner].client_id + " epoch=" + std::to_string(slot.epoch.value()));
+    context_.coordinator.submit(
+        command::RecordOwner{name_, slot.slot, members_[owner].client_id, slot.epoch, cause}, now);
+    context_.sink.log(LogLevel::debug, "owner_changed cause=" + std::string(to_string(cause)) +
+                                           description() +
+                                           " slot=" + std::to_string(index(slot.slot)) +
+                                           " owner=" + members_[owner].client_id +
+                                           " epoch=" + std::to_string(slot.epoch.value()));
 }
 
 void Group::lose_owner(SlotState& slot, HandoverCause cause) {
@@ -157,7 +164,8 @@ void Group::recount_loads() {
 }
 
 void Group::schedule_rebalance(TimePoint now) {
-    // The first of several joins sets the time: members that come one after the other are one move, and none waits for ever.
+    // The first of several joins sets the time: members that come one after the other are one move,
+    // and none waits for ever.
     if (!rebalance_at_) {
         rebalance_at_ = now + context_.options.rebalance_delay;
     }
@@ -171,13 +179,15 @@ void Group::rebalance(TimePoint now) {
     }
     recount_loads();
     if (!moves.empty()) {
-        context_.sink.log(LogLevel::notice, "rebalance" + description() + " slots=" + std::to_string(moves.size()));
+        context_.sink.log(LogLevel::notice,
+                          "rebalance" + description() + " slots=" + std::to_string(moves.size()));
     }
 }
 
 void Group::begin_drain(SlotState& slot, MemberIndex next_owner, TimePoint now) {
     if (slot.phase == SlotState::Phase::recording) {
-        // Its last change is not recorded yet, nothing is in flight under it: it goes straight to the next owner.
+        // Its last change is not recorded yet, nothing is in flight under it: it goes straight to
+        // the next owner.
         record_owner(slot, next_owner, HandoverCause::rebalanced, now);
         return;
     }
@@ -208,9 +218,10 @@ void Group::end_drain(SlotState& slot) {
 
 void Group::finish_drains(TimePoint now) {
     std::vector<SlotState*> due;
-    std::copy_if(draining_.begin(), draining_.end(), std::back_inserter(due), [now](const SlotState* slot) {
-        return slot->drain_until <= now || slot->lane.in_flight.empty();
-    });
+    std::copy_if(draining_.begin(), draining_.end(), std::back_inserter(due),
+                 [now](const SlotState* slot) {
+                     return slot->drain_until <= now || slot->lane.in_flight.empty();
+                 });
     for (SlotState* slot : due) {
         finish_drain(*slot, now);
     }

@@ -1,4 +1,6 @@
 // Who comes and who goes.
+#include <utility>
+
 #include "core/group.h"
 
 namespace keyed_sticky {
@@ -38,7 +40,8 @@ void Group::leave(std::string_view client_id, TimePoint now) {
 
 void Group::evict(std::string_view client_id, std::string_view reason, TimePoint now) {
     if (const auto known = members_.find(client_id)) {
-        context_.sink.log(LogLevel::notice, "member_evicted reason=" + std::string(reason) + description() +
+        context_.sink.log(LogLevel::notice, "member_evicted reason=" + std::string(reason) +
+                                                description() +
                                                 " client=" + std::string(client_id));
         remove_member(*known, HandoverCause::unsubscribed, now);
         update_deadline();
@@ -58,7 +61,8 @@ void Group::client_departed(std::string_view client_id, Departure departure, Tim
         member.fresh_session = false;
         member.lease_until = now + context_.options.lease_timeout;
         context_.coordinator.submit(command::MemberGone{name_, member.client_id, true}, now);
-        context_.sink.log(LogLevel::info, "member_absent" + description() + " client=" + member.client_id +
+        context_.sink.log(LogLevel::info, "member_absent" + description() +
+                                              " client=" + member.client_id +
                                               " slots=" + std::to_string(member.load));
     } else {
         member.fresh_session = false;  // it came back, and was lost again before it was confirmed
@@ -89,7 +93,8 @@ void Group::make_online(MemberIndex index, TimePoint now) {
         }
     }
     context_.coordinator.submit(command::MemberPresent{name_, member.client_id}, now);
-    context_.sink.log(LogLevel::info, "member_online" + description() + " client=" + member.client_id +
+    context_.sink.log(LogLevel::info, "member_online" + description() +
+                                          " client=" + member.client_id +
                                           " slots=" + std::to_string(member.load));
     request_claim(now);
     assign_all_unowned(now);
@@ -121,8 +126,9 @@ void Group::remove_member(MemberIndex leaver, HandoverCause cause, TimePoint now
         }
     }
     context_.coordinator.submit(command::MemberGone{name_, member.client_id, false}, now);
-    context_.sink.log(LogLevel::notice, "member_gone cause=" + std::string(to_string(cause)) + description() +
-                                            " client=" + member.client_id + " moved=" + std::to_string(moves.size()) +
+    context_.sink.log(LogLevel::notice, "member_gone cause=" + std::string(to_string(cause)) +
+                                            description() + " client=" + member.client_id +
+                                            " moved=" + std::to_string(moves.size()) +
                                             " waiting=" + std::to_string(waiting));
     members_.erase(leaver);
     recount_loads();
@@ -134,7 +140,8 @@ void Group::remove_member(MemberIndex leaver, HandoverCause cause, TimePoint now
 void Group::expire_leases(TimePoint now) {
     std::vector<MemberIndex> expired;
     for (const auto& [client_id, member] : members_.by_client_id()) {
-        if (members_[member].state == Member::State::absent && members_[member].lease_until <= now) {
+        if (members_[member].state == Member::State::absent &&
+            members_[member].lease_until <= now) {
             expired.push_back(member);
         }
     }

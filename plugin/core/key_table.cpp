@@ -6,7 +6,9 @@
 
 namespace keyed_sticky {
 
-std::size_t KeyTable::Hash::operator()(const std::string& name) const { return key_hash(name); }
+std::size_t KeyTable::Hash::operator()(const std::string& name) const {
+    return key_hash(name);
+}
 
 void KeyTable::raise_generation(std::uint64_t floor) {
     const bool first = last_generation_ == 0;
@@ -39,7 +41,8 @@ TrackedKey& KeyTable::touch(std::string_view name, std::uint32_t hash, TimePoint
 
 std::size_t KeyTable::forget_idle(TimePoint before, std::size_t limit) {
     std::size_t forgotten = 0;
-    for (std::size_t tried = 0; tried < limit && oldest_ != nullptr && oldest_->last_used < before; ++tried) {
+    for (std::size_t tried = 0; tried < limit && oldest_ != nullptr && oldest_->last_used < before;
+         ++tried) {
         forgotten += forget_oldest() ? 1 : 0;
     }
     if (keys_.size() < keys_.bucket_count() / 8) {
@@ -49,7 +52,8 @@ std::size_t KeyTable::forget_idle(TimePoint before, std::size_t limit) {
 }
 
 void KeyTable::make_room() {
-    // Two tries: a key with records is passed over, and the table may then grow past its bound for a while.
+    // Two tries: a key with records is passed over, and the table may then grow past its bound for
+    // a while.
     for (int tries = 0; tries < 2 && keys_.size() >= max_keys_; ++tries) {
         evicted_ += forget_oldest() ? 1 : 0;
     }

@@ -20,10 +20,11 @@ std::unique_ptr<Record> make_record(const MessageView& message) {
     return record;
 }
 
-bool HeldBudget::take(Use& use, std::size_t bytes, std::size_t max_messages, std::size_t max_bytes) {
+bool HeldBudget::take(Use& use, std::size_t bytes, std::size_t max_messages,
+                      std::size_t max_bytes) {
     // The total is checked too: held records may use what kept ones leave free, never more.
-    const bool fits = use.messages < max_messages && use.bytes + bytes <= max_bytes && messages() < max_messages_ &&
-                      this->bytes() + bytes <= max_bytes_;
+    const bool fits = use.messages < max_messages && use.bytes + bytes <= max_bytes &&
+                      messages() < max_messages_ && this->bytes() + bytes <= max_bytes_;
     if (fits) {
         ++use.messages;
         use.bytes += bytes;

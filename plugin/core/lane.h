@@ -1,5 +1,5 @@
-// A slot's queue of records: [settled, gone | in flight to the owner | held]. Two queues, one order: what is in flight is
-// always older than what is held.
+// A slot's queue of records: [settled, gone | in flight to the owner | held]. Two queues, one
+// order: what is in flight is always older than what is held.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,16 @@ struct Record {
     std::string payload;
     std::unique_ptr<MessageProperties> properties;  ///< null: none
     Qos qos = Qos::at_most_once;                    ///< as published
-    TrackedKey* key = nullptr;                      ///< pinned while the record is in a lane; null: no stamp
-    std::uint64_t sequence = 0;                     ///< meaningful with key
+    TrackedKey* key = nullptr;   ///< pinned while the record is in a lane; null: no stamp
+    std::uint64_t sequence = 0;  ///< meaningful with key
 
     MessageView view() const { return {topic, payload, qos, properties.get()}; }
     /// What the bounds count: everything held for it.
     std::size_t bytes() const;
 };
 
-/// Copies a message into a record. Properties that could not be copied for lack of memory: nullptr is returned.
+/// Copies a message into a record. Properties that could not be copied for lack of memory: nullptr
+/// is returned.
 std::unique_ptr<Record> make_record(const MessageView& message);
 
 using RecordQueue = std::deque<std::unique_ptr<Record>>;
@@ -39,16 +40,19 @@ struct Lane {
     bool empty() const { return in_flight.empty() && held.empty(); }
 };
 
-/// Bounds on what all lanes of a broker hold. Records kept for redelivery may take half of them, so that they never
-/// crowd out records that were not sent at all.
+/// Bounds on what all lanes of a broker hold. Records kept for redelivery may take half of them, so
+/// that they never crowd out records that were not sent at all.
 class HeldBudget {
   public:
-    HeldBudget(std::size_t max_messages, std::size_t max_bytes) : max_messages_(max_messages), max_bytes_(max_bytes) {}
+    HeldBudget(std::size_t max_messages, std::size_t max_bytes)
+        : max_messages_(max_messages), max_bytes_(max_bytes) {}
 
     /// Takes room for one more held record; false and nothing taken where there is none.
     bool take_held(std::size_t bytes) { return take(held_, bytes, max_messages_, max_bytes_); }
     /// The same for a record kept for redelivery.
-    bool take_kept(std::size_t bytes) { return take(kept_, bytes, max_messages_ / 2, max_bytes_ / 2); }
+    bool take_kept(std::size_t bytes) {
+        return take(kept_, bytes, max_messages_ / 2, max_bytes_ / 2);
+    }
     void give_back_held(std::size_t bytes) { give_back(held_, bytes); }
     void give_back_kept(std::size_t bytes) { give_back(kept_, bytes); }
 

@@ -1,5 +1,5 @@
-// A message as the core handles it. The MQTT properties stay closed to the core: the broker layer made them, copies them
-// and adds the stamp to them.
+// A message as the core handles it. The MQTT properties stay closed to the core: the broker layer
+// made them, copies them and adds the stamp to them.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace keyed_sticky {
 
-/// MQTT properties of one message. Implemented by the broker layer, which has two kinds: one that borrows the broker's
-/// list during a callback, and one that owns a copy.
+/// MQTT properties of one message. Implemented by the broker layer, which has two kinds: one that
+/// borrows the broker's list during a callback, and one that owns a copy.
 class MessageProperties {
   public:
     MessageProperties() = default;
@@ -29,7 +29,8 @@ class MessageProperties {
     virtual std::size_t bytes() const = 0;
 };
 
-/// Who published a message, as far as the broker tells: wills and other plugins' messages may have neither.
+/// Who published a message, as far as the broker tells: wills and other plugins' messages may have
+/// neither.
 struct Publisher {
     std::optional<std::string_view> client_id;
     std::optional<std::string_view> username;

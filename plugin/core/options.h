@@ -57,12 +57,15 @@ struct Options {
     Duration lease_timeout = seconds{10};
     Duration rebalance_delay = seconds{5};
     Duration drain_timeout = seconds{3};
-    std::size_t unacked_window = 1020;               ///< QoS 1 records a member may still lack, kept for redelivery
+    std::size_t unacked_window =
+        1020;  ///< QoS 1 records a member may still lack, kept for redelivery
     std::size_t max_held_messages = 100'000;         ///< held and kept records, in total
     std::size_t max_held_bytes = 256 * 1024 * 1024;  ///< the same in bytes
-    std::size_t max_held_per_slot = 10'000;          ///< held messages of one slot, so that one cannot fill it all
+    std::size_t max_held_per_slot =
+        10'000;  ///< held messages of one slot, so that one cannot fill it all
     Overflow overflow = Overflow::drop_newest;
-    Duration hold_timeout = seconds{3600};  ///< how long a group without any member keeps its held records
+    Duration hold_timeout =
+        seconds{3600};  ///< how long a group without any member keeps its held records
     std::size_t max_tracked_keys = 1'000'000;  ///< per group, for the stamp's sequences
     Duration key_idle_timeout = seconds{3600};
     bool stamp = true;

@@ -1,4 +1,5 @@
-// Time as the core sees it: a point on the caller's monotonic clock, handed in. The core never reads a clock.
+// Time as the core sees it: a point on the caller's monotonic clock, handed in. The core never
+// reads a clock.
 #pragma once
 
 #include <chrono>
