@@ -34,12 +34,13 @@ DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& pub
         key = message.topic;
     }
     if (!key && rule_.key.missing == KeyRule::Missing::reject) {
-        count_dropped(context_.counters.dropped_no_key, "no_key", nullptr);
+        count_dropped(context_.counters.dropped_no_key, "no_key", nullptr, {});
         return DispatchOutcome::dropped;
     }
     Place place;
     Slot slot{};
     if (key) {
+        place.name = *key;
         const std::uint32_t hash = key_hash(*key);
         slot = Slot{hash % rule_.slots};
         if (context_.options.stamp) {
@@ -117,7 +118,7 @@ DispatchOutcome Group::send_new(SlotState& slot, const MessageView& message, Pla
                          context_.options.unacked_window > 0;
     std::unique_ptr<Record> record = to_keep ? make_record(message) : nullptr;
     if ((to_keep && !record) || !deliver(slot, message, place, false)) {
-        count_dropped(context_.counters.dropped_memory, "memory", &slot);
+        count_dropped(context_.counters.dropped_memory, "memory", &slot, place.name);
         return DispatchOutcome::dropped;
     }
     if (record) {
@@ -131,13 +132,13 @@ DispatchOutcome Group::send_new(SlotState& slot, const MessageView& message, Pla
 DispatchOutcome Group::hold(SlotState& slot, const MessageView& message, Place place) {
     std::unique_ptr<Record> record = make_record(message);
     if (!record) {
-        count_dropped(context_.counters.dropped_memory, "memory", &slot);
+        count_dropped(context_.counters.dropped_memory, "memory", &slot, place.name);
         return DispatchOutcome::dropped;
     }
     RecordQueue& held = slot.lane.held;
     while (held.size() >= context_.options.max_held_per_slot ||
            !context_.budget.take_held(record->bytes())) {
-        count_dropped(context_.counters.dropped_overflow, "overflow", &slot);
+        count_dropped(context_.counters.dropped_overflow, "overflow", &slot, place.name);
         if (context_.options.overflow == Overflow::drop_newest || held.empty()) {
             return DispatchOutcome::dropped;
         }
@@ -163,8 +164,8 @@ void Group::pump(SlotState& slot) {
         RecordQueue again = std::move(slot.lane.in_flight);
         slot.lane.in_flight.clear();
         for (auto& record : again) {
-            if (!deliver(slot, record->view(), {record->key, record->sequence}, true)) {
-                count_dropped(context_.counters.dropped_memory, "memory", &slot);
+            if (!deliver(slot, record->view(), place_of(*record), true)) {
+                count_dropped(context_.counters.dropped_memory, "memory", &slot, key_name(*record));
                 release_kept(std::move(record));
             } else {
                 keep_again(slot, std::move(record));
@@ -174,9 +175,9 @@ void Group::pump(SlotState& slot) {
     while (!slot.lane.held.empty()) {
         std::unique_ptr<Record> record = std::move(slot.lane.held.front());
         slot.lane.held.pop_front();
-        const bool sent = deliver(slot, record->view(), {record->key, record->sequence}, false);
+        const bool sent = deliver(slot, record->view(), place_of(*record), false);
         if (!sent) {
-            count_dropped(context_.counters.dropped_memory, "memory", &slot);
+            count_dropped(context_.counters.dropped_memory, "memory", &slot, key_name(*record));
         }
         const bool to_keep = sent && effective_qos(slot, record->qos) == Qos::at_least_once &&
                              context_.options.unacked_window > 0;
@@ -279,13 +280,17 @@ void Group::release_held(std::unique_ptr<Record> record) {
     }
 }
 
-void Group::count_dropped(std::uint64_t& counter, std::string_view reason, const SlotState* slot) {
+void Group::count_dropped(std::uint64_t& counter, std::string_view reason, const SlotState* slot,
+                          std::string_view key) {
     ++counter;
     // The first, then at each doubling: a flood of drops must not become a flood of lines.
     if (std::has_single_bit(counter)) {
         std::string line = "record_dropped reason=" + std::string(reason) + description();
         if (slot != nullptr) {
             line += " slot=" + std::to_string(index(slot->slot));
+        }
+        if (context_.options.log_keys && !key.empty()) {
+            line += " key=" + std::string(key);
         }
         context_.sink.log(LogLevel::warning, line + " total=" + std::to_string(counter));
     }

@@ -96,11 +96,19 @@ class Group {
     };
     enum class Claim : std::uint8_t { wanted, requested, held, refused };
 
-    /// A record's place in its key's sequence.
+    /// A record's key and its place in the key's sequence.
     struct Place {
-        TrackedKey* key = nullptr;
+        std::string_view name;  ///< empty: no key, or not known any more (only the log wants it)
+        TrackedKey* key = nullptr;  ///< null: no stamp
         std::uint64_t sequence = 0;
     };
+
+    static std::string_view key_name(const Record& record) {
+        return record.key != nullptr ? record.key->name : std::string_view{};
+    }
+    static Place place_of(const Record& record) {
+        return {key_name(record), record.key, record.sequence};
+    }
 
     // group.cpp
     SlotState& slot_state(Slot slot);
@@ -117,7 +125,8 @@ class Group {
     bool settle_oldest(Member& member);
     void release_kept(std::unique_ptr<Record> record);
     void release_held(std::unique_ptr<Record> record);
-    void count_dropped(std::uint64_t& counter, std::string_view reason, const SlotState* slot);
+    void count_dropped(std::uint64_t& counter, std::string_view reason, const SlotState* slot,
+                       std::string_view key);
     void forget_idle_keys(TimePoint now);
     void update_deadline();
     std::string description() const;

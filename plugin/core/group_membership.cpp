@@ -154,7 +154,8 @@ void Group::drop_held_for_nobody(TimePoint) {
     nobody_since_.reset();
     for (SlotState* slot : in_use_) {
         for (auto& record : slot->lane.held) {
-            count_dropped(context_.counters.dropped_no_member, "no_member", slot);
+            count_dropped(context_.counters.dropped_no_member, "no_member", slot,
+                          key_name(*record));
             release_held(std::move(record));
         }
         for (auto& record : slot->lane.in_flight) {

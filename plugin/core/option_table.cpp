@@ -54,7 +54,7 @@ constexpr std::size_t kibi = 1024;
 constexpr std::size_t tebi = kibi * kibi * kibi * kibi;
 using std::chrono::hours;
 
-const std::array<Row, 14> rows{{
+const std::array<Row, 16> rows{{
     {"group", GroupField{}, "",
      "Share names whose groups are handled, where their ordering key is, and their slots."},
     {"members", MemberField{}, "",
@@ -79,11 +79,15 @@ const std::array<Row, 14> rows{{
      "Most records held or kept, in all groups together."},
     {"max_held_bytes", SizeField{&Options::max_held_bytes, {64 * kibi, tebi}}, "bytes",
      "Most bytes held or kept, in all groups together."},
+    {"max_held_per_slot", CountField{&Options::max_held_per_slot, {1, 100'000'000}}, "records",
+     "Most records held for one slot, so that one stuck slot leaves room for the others."},
     {"overflow",
      ChoiceField<Overflow, 2>{
          &Options::overflow,
          {{{"drop_newest", Overflow::drop_newest}, {"drop_oldest", Overflow::drop_oldest}}}},
      "", "Which record gives way when a bound on held records is reached."},
+    {"hold_timeout", DurationField{&Options::hold_timeout, {seconds{0}, hours{24}}}, "duration",
+     "How long a group without any member keeps its held records."},
     {"max_tracked_keys", CountField{&Options::max_tracked_keys, {1, 100'000'000}}, "keys",
      "Most ordering keys of a group whose sequence is remembered."},
     {"key_idle_timeout", DurationField{&Options::key_idle_timeout, {seconds{1}, hours{24 * 365}}},

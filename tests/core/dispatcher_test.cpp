@@ -401,6 +401,20 @@ TEST(Dispatcher, ForgottenKeyStartsAHigherGeneration) {
     }
 }
 
+// Promise: an ordering key is in the log only where log_keys asks for it.
+TEST(Dispatcher, KeysAreLoggedOnlyWhereAsked) {
+    for (const bool asked : {false, true}) {
+        Options options = quick();
+        options.max_held_messages = 1;
+        options.log_keys = asked;
+        World world(options);
+        world.publish("secret-device", "1");
+        world.publish("secret-device", "2");
+        EXPECT_NE(world.sink.lines.back().find("record_dropped reason=overflow"), std::string::npos);
+        EXPECT_EQ(world.sink.lines.back().find("key=secret-device") != std::string::npos, asked);
+    }
+}
+
 // Promise: a record the broker does not take is counted, and the next ones still flow.
 TEST(Dispatcher, BrokerRefusalIsCounted) {
     World world;
