@@ -71,19 +71,23 @@ struct ExitStatus {
 //
 // Which mosquitto, and which build of the plugin, the environment says; where it says nothing the
 // constructor throws, so that a test without a broker fails:
-//   KEYED_STICKY_BROKER   `system` (the installed mosquitto) or `root:/path` (a Debian root
-//   directory: its broker is run
-//                         with the root's own loader and libraries, not chrooted, so that all paths
-//                         are shared)
+//   KEYED_STICKY_BROKER   `system` (the installed mosquitto), or `root:/path` of a Debian root: its
+//                         broker runs with the root's own loader and libraries, not chrooted, so
+//                         that all paths are shared
 //   KEYED_STICKY_PLUGIN   the plugin built for that version; needed only with `with_plugin`
-//   KEYED_STICKY_PRELOAD  libraries to preload, separated by colons: the sanitizer runtimes of a
-//   sanitized plugin KEYED_STICKY_KEEP     not empty: the directory stays
+//   KEYED_STICKY_PRELOAD  libraries to preload, separated by colons: the runtimes of the sanitizers
+//                         that the plugin is built with
+//   KEYED_STICKY_KEEP     not empty: the directory stays
+//
+// A broker that ends other than with exit code 0 fails the test: a sanitizer that has something to
+// say ends it so (code 99), at the latest when it stops. Where the test failed, the end of the log
+// goes to standard error. ASAN_OPTIONS, LSAN_OPTIONS and UBSAN_OPTIONS of the environment are added
+// to the fixture's own; ASAN_OPTIONS=fast_unwind_on_malloc=0 shows where a leak comes from.
 //
 // The process dies with the *thread* that started it: start brokers from a thread that outlives the
-// test's use of them. A broker that ends other than with exit code 0 fails the test: a sanitizer
-// that has something to say ends it so, at the latest when it stops. Where the test failed, the end
-// of the log goes to standard error. Not thread-safe, except that all const members may be called
-// while another thread waits.
+// test's use of them.
+//
+// Not thread-safe, except that all const members may be called while another thread waits.
 class Broker {
   public:
     // Writes mosquitto.conf, starts the broker and waits until it listens. Throws
@@ -171,6 +175,7 @@ class Broker {
     std::uint16_t websocket_port_ = 0;
     pid_t pid_ = -1;
     ExitStatus last_end_;
+    bool may_refuse_ = false;
 };
 
 }  // namespace keyed_sticky::test
