@@ -225,8 +225,9 @@ std::optional<BadValue> read(const ChoiceField<E, N>& f, std::string_view text, 
 }
 
 std::vector<std::string_view> option_names() {
-    std::vector<std::string_view> names;
-    for (const Row& row : rows) names.push_back(row.name);
+    std::vector<std::string_view> names(rows.size());
+    std::transform(rows.begin(), rows.end(), names.begin(),
+                   [](const Row& row) { return row.name; });
     return names;
 }
 

@@ -59,8 +59,8 @@ struct Options {
     Duration drain_timeout = seconds{3};
     std::size_t unacked_window =
         1020;  ///< QoS 1 records a member may still lack, kept for redelivery
-    std::size_t max_held_messages = 100'000;         ///< held and kept records, in total
-    std::size_t max_held_bytes = 256 * 1024 * 1024;  ///< the same in bytes
+    std::size_t max_held_messages = 100'000;  ///< held and kept records, in total
+    std::size_t max_held_bytes = std::size_t{256} * 1024 * 1024;  ///< the same in bytes
     std::size_t max_held_per_slot =
         10'000;  ///< held messages of one slot, so that one cannot fill it all
     Overflow overflow = Overflow::drop_newest;
