@@ -1,5 +1,4 @@
 # The plugin goes where Mosquitto's own plugins are, the headers where a worker's build finds them.
-set(KEYED_STICKY_PLUGIN_DIR "${CMAKE_INSTALL_LIBDIR}" CACHE PATH "Where the plugin is installed")
 install(TARGETS mosquitto_keyed_sticky LIBRARY DESTINATION "${KEYED_STICKY_PLUGIN_DIR}")
 install(DIRECTORY include/keyed_sticky DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS keyed_sticky_headers EXPORT keyed_sticky)
