@@ -58,7 +58,7 @@ filter='devices/+/telemetry'
 workers=3
 victim=2           # killed in the second step, back in the third
 sleepy=3           # pauses once in the first step and once in the third
-settle_limit=20    # seconds after which a step goes on with what it has
+settle_limit=12    # seconds after which a step goes on with what it has
 recent=$((rate < 10 ? rate : 10)) # a device's owners are who got its last so many records
 
 # ---- what runs, and how it ends ---------------------------------------------------------------------------------------------
@@ -325,9 +325,10 @@ settled() { # SHARE
   done
 }
 
-# watch SECONDS SHARE: shows the table for at least SECONDS and, with the plugin, until it has been settled for a second.
+# watch SECONDS SHARE [TEXT]: shows the table for at least SECONDS and, with the plugin, until it has been settled for a
+# second; says TEXT when it first is.
 watch() {
-  local start since owners last='' name
+  local start since owners last='' name text=${3-}
   start=$(now_ms) since=$start
   while :; do
     is_running broker || broker_ended
@@ -335,7 +336,13 @@ watch() {
     draw
     owners=''
     for name in "${device_names[@]}"; do owners+=" ${owner[$name]}"; done
-    [[ $owners == "$last" ]] && settled "$2" || since=$(now_ms)
+    if settled "$2"; then
+      [[ -z $text || -n $native ]] || say "$text"
+      text=''
+    else
+      last=''
+    fi
+    [[ $owners == "$last" ]] || since=$(now_ms)
     last=$owners
     if (($(now_ms) - start >= $1 * 1000)) && { [[ -n $native ]] || (($(now_ms) - since >= 1000)); }; then return 0; fi
     if (($(now_ms) - start >= ($1 + settle_limit) * 1000)); then
@@ -390,7 +397,7 @@ summary() {
     echo "Order is not kept by plain \$share: every worker gets records of every device."
     return 0
   fi
-  figure repeated "${total[4]}" "second deliveries, ${total[5]} of them without the mark ks-redelivery"
+  figure repeated "${total[4]}" "second deliveries, sent again after a move; ${total[5]} of them without the mark ks-redelivery"
   figure switched "${total[8]}" "times a device's next record went to another worker than the one before"
   figure stale "${total[6]}" 'deliveries under an older epoch than one before'
   echo
@@ -444,13 +451,13 @@ snapshot
 say "worker-$victim is killed (kill -9)"
 step=1
 kill_worker "$victim"
-watch "$step_seconds" 1
+watch "$step_seconds" 1 "its devices have other workers (the lease is 3 s)"
 snapshot
 
 say "worker-$victim is back"
 step=2
 start_worker "$victim"
-watch "$step_seconds" $((devices / workers))
+watch "$step_seconds" $((devices / workers)) "it has its share (the rebalance delay is 1 s)"
 pause_worker "$sleepy"
 
 stop_devices
