@@ -410,7 +410,8 @@ TEST(Dispatcher, KeysAreLoggedOnlyWhereAsked) {
         World world(options);
         world.publish("secret-device", "1");
         world.publish("secret-device", "2");
-        EXPECT_NE(world.sink.lines.back().find("record_dropped reason=overflow"), std::string::npos);
+        EXPECT_NE(world.sink.lines.back().find("record_dropped reason=overflow"),
+                  std::string::npos);
         EXPECT_EQ(world.sink.lines.back().find("key=secret-device") != std::string::npos, asked);
     }
 }
