@@ -29,10 +29,7 @@ Group::~Group() = default;
 DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& publisher,
                                 TimePoint now) {
     ++context_.counters.dispatched;
-    std::optional<std::string_view> key = ordering_key(rule_.key, message, publisher);
-    if (!key && rule_.key.missing == KeyRule::Missing::whole_topic) {
-        key = message.topic;
-    }
+    const auto key = ordering_key_or_topic(rule_.key, message, publisher);
     if (!key && rule_.key.missing == KeyRule::Missing::reject) {
         count_dropped(context_.counters.dropped_no_key, "no_key", nullptr, {});
         return DispatchOutcome::dropped;
