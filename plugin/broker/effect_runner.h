@@ -1,0 +1,27 @@
+// Hands the core's deliveries to the broker.
+#pragma once
+
+#include <cstdint>
+
+#include "broker/main_thread.h"
+#include "core/effect.h"
+
+namespace keyed_sticky {
+
+/// Publishes straight to one client: no access check, no subscription, no retain flag. The broker
+/// sends what it was handed in that order, in the next turn of its loop. Main thread only.
+class EffectRunner final : public EffectSink {
+  public:
+    /// The delivery's properties must be null or of a kind from message_properties.h.
+    bool deliver(const Delivery& delivery) override;
+    void log(LogLevel level, std::string_view line) override;
+
+    /// Deliveries the broker did not take.
+    std::uint64_t refused() const { return refused_; }
+
+  private:
+    MainThread thread_;
+    std::uint64_t refused_ = 0;
+};
+
+}  // namespace keyed_sticky
