@@ -1,5 +1,7 @@
 #include "broker/compat.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -234,14 +236,20 @@ std::string built_version() {
 }
 
 std::optional<std::string> version_refusal() {
+    // The library is the one this plugin was linked with, and may be another than the broker's: ask
+    // the broker too. It has exported this name since 2.1.
+    const bool broker_is_21 = dlsym(RTLD_DEFAULT, "mosquitto_plugin_set_info") != nullptr;
     int major = 0;
     int minor = 0;
     mosquitto_lib_version(&major, &minor, nullptr);
-    if (major == LIBMOSQUITTO_MAJOR && (minor >= 1) == built_for_21) {
+    const bool library_is_21 = minor >= 1;
+    if (major == LIBMOSQUITTO_MAJOR && library_is_21 == built_for_21 &&
+        broker_is_21 == built_for_21) {
         return std::nullopt;
     }
-    return "this build is for Mosquitto " + built_version() + " and cannot run with " +
-           running_version() + ": build it against the headers of the broker in use";
+    return "this build is for Mosquitto " + built_version() + ", the broker is " +
+           (broker_is_21 ? "2.1 or later" : "2.0") + " and its library is " + running_version() +
+           ": build the plugin against the headers of the broker in use";
 }
 
 }  // namespace keyed_sticky::compat

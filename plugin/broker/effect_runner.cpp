@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "broker/broker_log.h"
 #include "broker/compat.h"
 #include "broker/message_properties.h"
-#include "broker/stamp_names.h"
+#include "keyed_sticky/stamp.h"
 
 namespace keyed_sticky {
 
@@ -34,19 +35,38 @@ BrokerMemory copy_payload(std::string_view payload) {
     return copy;
 }
 
-void add_stamp(BrokerPropertyList& list, const DeliveryStamp& stamp) {
-    list.add_user_property(stamp::key, std::string{stamp.key}.c_str());
-    list.add_user_property(stamp::epoch, std::to_string(stamp.epoch.value()).c_str());
-    list.add_user_property(stamp::generation, std::to_string(stamp.generation).c_str());
-    list.add_user_property(stamp::sequence, std::to_string(stamp.sequence).c_str());
-    if (stamp.redelivery) {
-        list.add_user_property(stamp::redelivery, "1");
+StampHandover::Cause stamp_cause(HandoverCause cause) {
+    switch (cause) {
+        case HandoverCause::first_use:
+            return StampHandover::Cause::first_use;
+        case HandoverCause::unsubscribed:
+            return StampHandover::Cause::unsubscribed;
+        case HandoverCause::disconnected:
+            return StampHandover::Cause::disconnected;
+        case HandoverCause::lease_expired:
+            return StampHandover::Cause::lease_expired;
+        case HandoverCause::rebalanced:
+            return StampHandover::Cause::rebalanced;
     }
-    if (stamp.handover) {
-        const std::string text = std::string{to_string(*stamp.handover)} + " " +
-                                 std::to_string(stamp.previous_epoch.value());
-        list.add_user_property(stamp::handover, text.c_str());
+    return StampHandover::Cause::first_use;
+}
+
+void add_stamp(BrokerPropertyList& list, const DeliveryStamp& delivered) {
+    const std::string key{delivered.key};
+    Stamp stamp{key,
+                delivered.epoch.value(),
+                delivered.generation,
+                delivered.sequence,
+                delivered.redelivery,
+                std::nullopt};
+    if (delivered.handover) {
+        stamp.handover =
+            StampHandover{stamp_cause(*delivered.handover), delivered.previous_epoch.value()};
     }
+    // Every text ends with a zero: the key's is that of the string above.
+    write_stamp(stamp, [&](std::string_view name, std::string_view value) {
+        list.add_user_property(name.data(), value.data());
+    });
 }
 
 void fill(BrokerPropertyList& list, const Delivery& delivery) {
