@@ -93,14 +93,14 @@ class GroupReader {
             rule_.key.property_name = *property;
             if (property->empty()) complain("key=user-property: has no property name");
             if (property->starts_with("ks-")) {
-                complain("key=" + std::string{value} +
+                complain("key= " + in_quotes(value) +
                          " never has a value: names under \"ks-\" are this plugin's own, and are "
                          "removed from what publishers send");
             }
         } else {
             constexpr std::array<std::string_view, 4> known{"topic", "client-id", "username",
                                                             "user-property"};
-            complain("unknown key=" + std::string{value} +
+            complain("unknown key= " + in_quotes(value) +
                      did_you_mean(value.substr(0, value.find(':')), known) +
                      ": write key=topic:N, key=client-id, key=username or key=user-property:NAME");
         }
@@ -115,7 +115,7 @@ class GroupReader {
         } else if (value == "reject") {
             rule_.key.missing = KeyRule::Missing::reject;
         } else {
-            complain("unknown missing=" + std::string{value} + did_you_mean(value, known) +
+            complain("unknown missing= " + in_quotes(value) + did_you_mean(value, known) +
                      ": write missing=whole-topic, missing=round-robin or missing=reject");
         }
     }

@@ -104,8 +104,19 @@ TEST(GroupRuleText, GivenTwice) {
 TEST(GroupRuleText, TellsAllErrors) {
     const std::string error = group_error("g slots=0 key=colour missing=drop");
     EXPECT_TRUE(contains(error, "slots")) << error;
-    EXPECT_TRUE(contains(error, "key=colour")) << error;
-    EXPECT_TRUE(contains(error, "missing=drop")) << error;
+    EXPECT_TRUE(contains(error, "key= \"colour\"")) << error;
+    EXPECT_TRUE(contains(error, "missing= \"drop\"")) << error;
+}
+
+// Whatever is wrong, the error is one line of printable bytes: it goes to the broker's log.
+TEST(GroupRuleText, ErrorsArePrintable) {
+    for (const std::string text :
+         {"g key=\x7f", "g missing=\x01", "g \n", "g slots=\x02", "g key=topic:\x03", "\x04/",
+          "g key=user-property:ks-\x05", "\x06=1 key=x"}) {
+        const std::string error = group_error(text);
+        EXPECT_FALSE(error.empty());
+        for (const char byte : error) EXPECT_TRUE(byte >= ' ' && byte != '\x7f') << error;
+    }
 }
 
 // A pattern no share name can match is a mistake, above all a whole subscription written in its
