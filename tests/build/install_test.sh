@@ -20,11 +20,11 @@ grep -qF "/$PLUGIN_DIR/mosquitto_dynamic_security.so" <<<"$stock" ||
 
 mkdir "$scratch/worker"
 cd "$scratch/usr/include"
-headers=$(find keyed_sticky -name '*.h' ! -name 'redis_*' | LC_ALL=C sort)
-[[ -n $headers ]] || fail 'no headers installed'
+mapfile -t headers < <(find keyed_sticky -name '*.h' ! -name 'redis_*' | LC_ALL=C sort)
+((${#headers[@]} > 0)) || fail 'no headers installed'
 cd "$scratch/worker"
 {
-  sed 's/.*/#include "&"/' <<<"$headers"
+  printf '#include "%s"\n' "${headers[@]}"
   echo 'int main() {}'
 } >worker.cpp
 cat >CMakeLists.txt <<'CMAKE'
@@ -44,4 +44,4 @@ build_worker "$scratch/usr" || fail "the worker does not build: $(cat log)"
 # Without the installation it must not.
 mv "$scratch/usr" "$scratch/gone"
 if build_worker "$scratch/usr"; then fail 'the worker builds without the installation'; fi
-echo "installed and used: $(wc -l <<<"$headers") headers"
+echo "installed and used: ${#headers[@]} headers"
