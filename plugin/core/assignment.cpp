@@ -153,26 +153,20 @@ std::vector<SlotMove> plan_rebalance(std::span<const OwnedSlot> in_use,
     const std::size_t floor = total / shares.size();
     std::size_t odd = total % shares.size();  // so many members end with floor + 1
 
-    // Whoever is above the floor gives. The odd slots stay with those who have the most: each one
-    // left with a member above the floor is one move saved. (Loads are balanced exactly when each
-    // is floor or floor + 1, so the sum of what is above these targets is the fewest number of
+    // Whoever is above the floor gives, and keeps an odd slot as long as there are any: each one
+    // that stays with a giver is one move saved, whichever giver it is. (Loads are balanced exactly
+    // when each is floor or floor + 1, so what lies above these targets is the fewest number of
     // moves.)
-    std::vector<std::size_t> givers;
+    std::vector<std::size_t> to_give(shares.size(), 0);
     std::vector<Share> receivers;
     for (std::size_t i = 0; i < shares.size(); ++i) {
-        if (shares[i].load > floor) {
-            givers.push_back(i);
-        } else {
+        if (shares[i].load <= floor) {
             receivers.push_back(shares[i]);
+            continue;
         }
-    }
-    std::stable_sort(givers.begin(), givers.end(),
-                     [&](std::size_t a, std::size_t b) { return shares[a].load > shares[b].load; });
-    std::vector<std::size_t> to_give(shares.size(), 0);
-    for (const std::size_t giver : givers) {
         const std::size_t keeps_odd = odd > 0 ? 1 : 0;
         odd -= keeps_odd;
-        to_give[giver] = shares[giver].load - floor - keeps_odd;
+        to_give[i] = shares[i].load - floor - keeps_odd;
     }
 
     std::vector<std::vector<OwnedSlot>> own(shares.size());

@@ -34,6 +34,7 @@ class Group {
         }
         const auto members = eligible();
         std::vector<Candidate> candidates;
+        candidates.reserve(members.size());
         for (const EligibleMember& member : members) {
             candidates.push_back({member.client_id, load(member.index)});
         }
@@ -330,12 +331,15 @@ TEST(Assignment, OldMembersWithTheirFloorReceiveNothing) {
     for (std::uint32_t slot = 0; slot < 10; ++slot) {
         in_use.push_back({Slot{slot}, slot < 6 ? 0U : (slot < 8 ? 1U : 2U)});
     }
-    const std::vector<EligibleMember> eligible{{0, "a"}, {1, "b"}, {2, "c"}, {3, "newcomer"}};
-    const auto moves = plan_rebalance(in_use, eligible);
-    ASSERT_EQ(moves.size(), 3U);
-    for (const SlotMove& move : moves) {
-        EXPECT_EQ(move.from, 0U);
-        EXPECT_EQ(move.to, 3U);
+    for (int name = 0; name < 50; ++name) {
+        const std::string newcomer = "newcomer-" + std::to_string(name);
+        const std::vector<EligibleMember> eligible{{0, "a"}, {1, "b"}, {2, "c"}, {3, newcomer}};
+        const auto moves = plan_rebalance(in_use, eligible);
+        ASSERT_EQ(moves.size(), 3U);
+        for (const SlotMove& move : moves) {
+            EXPECT_EQ(move.from, 0U);
+            EXPECT_EQ(move.to, 3U) << newcomer;
+        }
     }
 }
 
@@ -391,6 +395,7 @@ TEST(Assignment, NothingToPlan) {
 // complexity, not a slower machine.
 TEST(Assignment, AThousandMembersArePlannedQuickly) {
     std::vector<std::string> ids;
+    ids.reserve(1000);
     for (int i = 0; i < 1000; ++i) {
         ids.push_back("worker-" + std::to_string(i));
     }
