@@ -21,8 +21,8 @@ inline constexpr std::size_t longest_topic = 65535;
 inline constexpr std::size_t most_topic_separators = 200;
 
 /// Mosquitto keeps two trees, and walks both for every message: first all of the ordinary one, then
-/// all of the shared one. (2.0.11 as released, without Debian's patches, has a single tree, in which
-/// the shared subscriptions of a node come before its ordinary ones.)
+/// all of the shared one. (2.0.11 as released, without Debian's patches, has a single tree, in
+/// which the shared subscriptions of a node come before its ordinary ones.)
 enum class SubscriptionTree : std::uint8_t {
     ordinary,
     /// Its filters all hang below the root of topics without '$', and are stored there whatever
