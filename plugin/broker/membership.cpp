@@ -175,8 +175,14 @@ void Membership::evict_never_picked(ShareIndex group, TimePoint now) {
     const std::vector<Session*> sessions = share.sessions;
     for (Session* session : sessions) {
         const ShareMembership* membership = session->membership(group);
-        if (membership != nullptr && share.picks - membership->picks_then > patience) {
+        if (membership == nullptr || share.picks - membership->picks_then <= patience) {
+            continue;
+        }
+        if (session->connected) {
             evict(*session, group, "never picked by the broker", now);
+        } else {
+            // Its session ended with its connection. Its lease still runs: that is the dispatcher's to end.
+            subscriptions_.leave(*session, group);
         }
     }
 }
