@@ -4,8 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -391,8 +391,8 @@ TEST(Assignment, NothingToPlan) {
 }
 
 // A thousand members and all of 4 096 slots in use: a plan takes a few milliseconds of the broker's
-// thread. The bound here is generous, for slow and instrumented builds; it catches another
-// complexity, not a slower machine.
+// thread. Processor time is measured, so that a busy machine changes nothing, and the bound leaves
+// room for instrumented builds: it catches another complexity, not a slower machine.
 TEST(Assignment, AThousandMembersArePlannedQuickly) {
     std::vector<std::string> ids;
     ids.reserve(1000);
@@ -400,12 +400,11 @@ TEST(Assignment, AThousandMembersArePlannedQuickly) {
         ids.push_back("worker-" + std::to_string(i));
     }
     const auto timed = [](const char* what, const auto& plan) {
-        const auto start = std::chrono::steady_clock::now();
+        const std::clock_t start = std::clock();
         const auto moves = plan();
-        const auto took = std::chrono::steady_clock::now() - start;
-        std::cout << what << ": " << moves.size() << " moves in "
-                  << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us\n";
-        EXPECT_LT(took, std::chrono::milliseconds{100}) << what;
+        const double took_ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+        std::cout << what << ": " << moves.size() << " moves in " << took_ms << " ms\n";
+        EXPECT_LT(took_ms, 100.0) << what;
     };
     std::vector<EligibleMember> all;
     for (std::uint32_t i = 0; i < 1000; ++i) {
