@@ -34,8 +34,9 @@ void check_environment(const BrokerConf& conf, AclPolicy& policy) {
     }
     if (!conf.allow_duplicate_messages) {
         policy.warnings.emplace_back(
-            "allow_duplicate_messages false: the broker may drop equal messages of different "
-            "groups");
+            "allow_duplicate_messages false: does not hold for handled groups; a member that also "
+            "has "
+            "an ordinary subscription gets a copy for each");
     }
 }
 

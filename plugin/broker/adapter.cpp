@@ -8,8 +8,6 @@ namespace keyed_sticky {
 
 namespace {
 
-constexpr std::size_t max_stashed = 100'000;
-constexpr std::size_t max_stashed_bytes = std::size_t{64} * 1024 * 1024;
 constexpr auto longest_wait = milliseconds{100};
 
 TimePoint clock_now() {
@@ -54,7 +52,7 @@ Adapter::Adapter(Options options, Coordinator& coordinator)
       not_ours_(compat::not_ours(options_.broker_acl == BrokerAcl::present)),
       dispatcher_(options_, coordinator, runner_),
       membership_(options_, subscriptions_, dispatcher_, runner_),
-      trap_(subscriptions_, max_stashed, max_stashed_bytes) {}
+      trap_(subscriptions_, {.shares_get_retained = compat::shares_get_retained()}) {}
 
 void Adapter::failed(const char* what) noexcept {
     ++counters_.failures;
@@ -99,7 +97,7 @@ int Adapter::subscribe_check(const mosquitto_evt_acl_check& check) {
     const TimePoint now = clock_now();
     release_unpicked(now);
     const ClientFacts client = facts_of(check.client);
-    trap_.subscribing(client.client_id, check.topic, !parse_share_subscription(check.topic));
+    trap_.subscribing(client.client_id, check.topic, membership_.handles(check.topic));
     if (!membership_.may_subscribe(client, check.topic, now)) {
         return MOSQ_ERR_ACL_DENIED;
     }
@@ -130,7 +128,7 @@ void Adapter::subscribed(const compat::Subscription& subscription) {
     const TimePoint now = clock_now();
     const ClientFacts client = facts_of(subscription.client);
     trap_.subscribing(client.client_id, subscription.filter,
-                      !parse_share_subscription(subscription.filter));
+                      membership_.handles(subscription.filter));
     membership_.subscribe(client,
                           {subscription.filter, subscription.granted_qos, subscription.no_local,
                            subscription.identifier, true},
@@ -200,6 +198,10 @@ int Adapter::read_check(const mosquitto_evt_acl_check& check) {
     const Verdict verdict = trap_.read_check(read);
     if (verdict.kind == Verdict::Kind::not_concerned || verdict.kind == Verdict::Kind::retained) {
         return not_ours_;
+    }
+    if (verdict.kind == Verdict::Kind::withheld) {
+        ++counters_.retained_withheld;
+        return MOSQ_ERR_ACL_DENIED;
     }
     const TimePoint now = clock_now();
     if (verdict.session != nullptr && !verdict.dying) {
@@ -328,6 +330,7 @@ void Adapter::log_counters() {
     add("members_refused", members.members_refused);
     add("members_evicted", members.evicted);
     add("sessions_resumed", members.resumed);
+    add("retained_withheld", counters_.retained_withheld);
     add("stash_evicted", trap_.stash().evicted());
     add("failures", counters_.failures);
     broker_log(LogLevel::notice, line);

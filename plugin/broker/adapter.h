@@ -48,7 +48,9 @@ class Adapter final : public EventHandler {
         std::uint64_t unpicked = 0;     ///< dispatched though the broker picked nobody
         std::uint64_t unexplained = 0;  ///< checks of members that no known subscription explains
         std::uint64_t strangers = 0;    ///< checks of unknown clients on topics of handled groups
-        std::uint64_t failures = 0;     ///< exceptions in callbacks
+        std::uint64_t retained_withheld =
+            0;                       ///< retained messages a member does not get on subscribing
+        std::uint64_t failures = 0;  ///< exceptions in callbacks
     };
 
     int subscribe_check(const mosquitto_evt_acl_check& check);

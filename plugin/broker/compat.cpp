@@ -223,6 +223,13 @@ void announce(mosquitto_plugin_id_t* /*plugin*/, const char* /*name*/, const cha
 
 #endif
 
+bool shares_get_retained() {
+    int minor = 0;
+    int revision = 0;
+    mosquitto_lib_version(nullptr, &minor, &revision);
+    return minor == 0 && revision < 21;
+}
+
 std::string running_version() {
     int major = 0;
     int minor = 0;

@@ -32,6 +32,11 @@ inline constexpr bool built_for_21 = LIBMOSQUITTO_VERSION_NUMBER >= 2001000;
 inline constexpr bool has_subscribe_event = built_for_21;
 inline constexpr bool shows_properties_with_checks = built_for_21;
 
+/// Whether the running broker sends retained messages on a share subscription, as on any
+/// other: 2.0.11 does, 2.0.21 and 2.1.2 do not. The versions between are taken to be like the
+/// first.
+bool shares_get_retained();
+
 /// Events that exist since 2.1 only; registering them on 2.0 fails.
 struct LaterEvents {
     int connect;

@@ -19,6 +19,11 @@ ShareIndex Membership::open_share(const GroupName& name, TimePoint now) {
     return index;
 }
 
+bool Membership::handles(std::string_view filter) const {
+    const auto name = parse_share_subscription(filter);
+    return name && find_group_rule(options_.groups, name->share) != nullptr;
+}
+
 bool Membership::may_subscribe(const ClientFacts& client, std::string_view filter, TimePoint now) {
     const auto name = parse_share_subscription(filter);
     if (!name || find_group_rule(options_.groups, name->share) == nullptr ||

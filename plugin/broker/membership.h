@@ -60,6 +60,8 @@ class Membership {
                EffectSink& sink)
         : options_(options), subscriptions_(subscriptions), dispatcher_(dispatcher), sink_(sink) {}
 
+    /// Whether it is a share subscription to a group that is handled.
+    bool handles(std::string_view filter) const;
     /// Whether the client may join what it asks for. False: deny, and do not call subscribe().
     bool may_subscribe(const ClientFacts& client, std::string_view filter, TimePoint now);
     void subscribe(const ClientFacts& client, const SubscribeRequest& request, TimePoint now);

@@ -51,7 +51,7 @@ void Trap::message(const PublishEvent& event) {
 void Trap::write_check(const MessageAddress& address, std::string_view topic,
                        const Publisher& publisher) {
     end_pass();
-    if (last_.event == Last::Event::ordinary_subscribe && last_.retained_topic == address.topic) {
+    if (last_.event == Last::Event::subscribe && last_.retained_topic == address.topic) {
         // The broker asks again for the publisher of the retained message it has just asked for.
         return;
     }
@@ -63,12 +63,22 @@ void Trap::write_check(const MessageAddress& address, std::string_view topic,
     last_.username.assign(publisher.username.value_or(""));
 }
 
-void Trap::subscribing(std::string_view client_id, std::string_view filter, bool ordinary) {
+void Trap::subscribing(std::string_view client_id, std::string_view filter, bool handled) {
     end_pass();
-    last_.event = ordinary ? Last::Event::ordinary_subscribe : Last::Event::other;
+    last_.event = Last::Event::subscribe;
     last_.client_id.assign(client_id);
-    last_.text.assign(filter);
     last_.retained_topic = nullptr;
+    last_.handled = handled;
+    if (const auto name = parse_share_subscription(filter)) {
+        last_.tree = SubscriptionTree::shared;
+        last_.text = name->filter;
+        if (!shares_get_retained_) {
+            last_.event = Last::Event::other;
+        }
+    } else {
+        last_.tree = SubscriptionTree::ordinary;
+        last_.text.assign(filter);
+    }
 }
 
 void Trap::disconnected(Connection connection, std::string_view client_id, bool session_over) {
@@ -111,9 +121,9 @@ bool Trap::explains_resume(const ReadCheck& check) const {
 }
 
 bool Trap::explains_retained(const ReadCheck& check) const {
-    return check.retain && last_.event == Last::Event::ordinary_subscribe &&
+    return check.retain && last_.event == Last::Event::subscribe &&
            last_.client_id == check.client_id &&
-           filter_matches(SubscriptionTree::ordinary, last_.text, check.topic);
+           filter_matches(last_.tree, last_.text, check.topic);
 }
 
 std::optional<Verdict> Trap::outside_a_pass(const ReadCheck& check) {
@@ -132,7 +142,8 @@ std::optional<Verdict> Trap::outside_a_pass(const ReadCheck& check) {
     if (explains_retained(check)) {
         end_pass();
         last_.retained_topic = check.address.topic;
-        return Verdict{.kind = Verdict::Kind::retained};
+        const bool withheld = last_.tree == SubscriptionTree::shared && last_.handled;
+        return Verdict{.kind = withheld ? Verdict::Kind::withheld : Verdict::Kind::retained};
     }
     return std::nullopt;
 }

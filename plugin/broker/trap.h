@@ -12,7 +12,9 @@
 //   passes that nothing announces.
 // - On resume the broker asks for every message the session has stored, right after the old
 // connection's disconnect event.
-// - After an ordinary SUBSCRIBE it asks for every retained message.
+// - After a SUBSCRIBE it asks for every retained message that matches. 2.0 does so for share
+// subscriptions too, against MQTT
+//   5 section 4.8.2; members of handled groups get none.
 //
 // Pure; main thread only.
 #pragma once
@@ -54,7 +56,8 @@ struct Verdict {
         not_concerned,  ///< no handled group could be meant: not ours
         resume,         ///< a stored message of a resumed session: not ours, and evidence of the
                         ///< resumption
-        retained,       ///< a retained message for an ordinary subscription: not ours
+        retained,       ///< a retained message for a new subscription: not ours
+        withheld,       ///< the same for one of a handled group: deny
         ordinary,       ///< the copy of an ordinary subscription: not ours
         unhandled,      ///< the pick of a group that is not handled: not ours
         trapped,        ///< the pick of a handled group: dispatch it once, and deny
@@ -69,17 +72,25 @@ struct Verdict {
 
 class Trap {
   public:
+    struct Settings {
+        std::size_t max_stashed = 100'000;
+        std::size_t max_stashed_bytes = std::size_t{64} * 1024 * 1024;
+        bool shares_get_retained =
+            false;  ///< the broker sends retained messages to share subscriptions (2.0)
+    };
     /// subscriptions must outlive the trap.
-    Trap(Subscriptions& subscriptions, std::size_t max_stashed, std::size_t max_stashed_bytes)
-        : subscriptions_(subscriptions), stash_(max_stashed, max_stashed_bytes) {}
+    Trap(Subscriptions& subscriptions, const Settings& settings)
+        : subscriptions_(subscriptions),
+          stash_(settings.max_stashed, settings.max_stashed_bytes),
+          shares_get_retained_(settings.shares_get_retained) {}
 
     /// Remembers a QoS 2 message if a handled group will want it. Handled groups that match are
     /// matching_groups() then.
     void message(const PublishEvent& event);
     void write_check(const MessageAddress& address, std::string_view topic,
                      const Publisher& publisher);
-    /// ordinary: not a share subscription.
-    void subscribing(std::string_view client_id, std::string_view filter, bool ordinary);
+    /// filter: as the client wrote it. handled: of a share subscription, whether its group is.
+    void subscribing(std::string_view client_id, std::string_view filter, bool handled);
     void disconnected(Connection connection, std::string_view client_id, bool session_over);
     /// Any other event: whatever the broker was doing, it is done.
     void other_event();
@@ -114,13 +125,15 @@ class Trap {
 
     /// What came last, as far as it explains the checks after it.
     struct Last {
-        enum class Event : std::uint8_t { other, write, ordinary_subscribe, disconnect };
+        enum class Event : std::uint8_t { other, write, subscribe, disconnect };
         Event event = Event::other;
-        std::string client_id;                 ///< subscribe, disconnect; write: the publisher
-        bool has_client_id = false;            ///< write
-        std::string username;                  ///< write
-        bool has_username = false;             ///< write
-        std::string text;                      ///< subscribe: the filter; write: the topic
+        std::string client_id;       ///< subscribe, disconnect; write: the publisher
+        bool has_client_id = false;  ///< write
+        std::string username;        ///< write
+        bool has_username = false;   ///< write
+        std::string text;  ///< subscribe: the filter, without its share name; write: the topic
+        SubscriptionTree tree = SubscriptionTree::ordinary;  ///< subscribe
+        bool handled = false;                                ///< subscribe: to a handled group
         Connection connection = nullptr;       ///< disconnect: the connection that ended
         const void* retained_topic = nullptr;  ///< subscribe: topic of the last retained message
     };
@@ -138,6 +151,7 @@ class Trap {
 
     Subscriptions& subscriptions_;
     Qos2Stash stash_;
+    bool shares_get_retained_;
     Pass pass_;
     Last last_;
 };

@@ -27,7 +27,8 @@ struct StoredMessage {
 
 class BrokerScript {
   public:
-    BrokerScript() : trap(subscriptions, 1000, 1U << 20U) {}
+    explicit BrokerScript(bool shares_get_retained = false)
+        : trap(subscriptions, {.shares_get_retained = shares_get_retained}) {}
 
     static Connection connection(std::string_view client, int generation = 1) {
         // Distinct, stable addresses.
@@ -50,7 +51,7 @@ class BrokerScript {
     void subscribe(std::string_view id, std::string_view filter, bool handled = true) {
         Session& session = client(id);
         const auto name = parse_share_subscription(filter);
-        trap.subscribing(id, filter, !name);
+        trap.subscribing(id, filter, name && handled);
         if (!name) {
             subscriptions.subscribe(session, filter, false);
             return;

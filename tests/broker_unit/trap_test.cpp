@@ -186,7 +186,20 @@ TEST_F(TrapTest, RetainedMessagesOfOrdinarySubscriptionPass) {
     EXPECT_EQ(kind("c1", second), Kind::retained);
 }
 
-// Promise: a share subscription brings no retained messages, so that a check after it is a
+// Promise: where the broker sends retained messages on a share subscription (2.0), members of
+// handled groups get none, and others what the broker gives them (E6).
+TEST(TrapOn20, RetainedMessagesOfAHandledShareAreWithheld) {
+    BrokerScript script{true};
+    const StoredMessage message{"dev/k1/up", "x", true};
+    script.subscribe("c1", "$share/g/dev/+/up");
+    EXPECT_EQ(script.kind("c1", message), Kind::withheld);
+    script.trap.write_check(message.address(), message.topic, {"dev", std::nullopt});
+    EXPECT_EQ(script.kind("c1", message), Kind::withheld);
+    script.subscribe("c1", "$share/native/dev/+/up", false);
+    EXPECT_EQ(script.kind("c1", message), Kind::retained);
+}
+
+// Promise: a share subscription brings no retained messages on 2.1, so that a check after it is a
 // dispatch.
 TEST_F(TrapTest, NothingIsRetainedForAShare) {
     subscribe("c1", "dev/#");
