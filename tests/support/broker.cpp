@@ -24,14 +24,12 @@
 
 #include "support/mosquitto_install.h"
 
-extern char** environ;
-
 namespace keyed_sticky::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPrintedLogBytes = 64 * 1024;
+constexpr std::size_t kPrintedLogBytes = 65'536;
 constexpr int kPortAttempts = 20;
 
 class FileDescriptor {
@@ -127,12 +125,19 @@ std::vector<std::string> broker_environment(const BrokerConfig& config,
         prepend("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + suppressions.string());
         prepend("UBSAN_OPTIONS", "exitcode=99:print_stacktrace=1");
     }
-    for (const auto& library : config.preload) preload += (preload.empty() ? "" : ":") + library;
+    for (const auto& library : config.preload) {
+        if (!preload.empty()) preload += ':';
+        preload += library;
+    }
     if (!preload.empty()) variables["LD_PRELOAD"] = preload;
     for (const auto& [name, value] : config.environment) variables[name] = value;
     std::vector<std::string> result;
     result.reserve(variables.size());
-    for (const auto& [name, value] : variables) result.push_back(name + '=' + value);
+    for (const auto& [name, value] : variables) {
+        auto& entry = result.emplace_back(name);
+        entry += '=';
+        entry += value;
+    }
     return result;
 }
 

@@ -3,13 +3,13 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "support/eventually.h"
@@ -20,7 +20,12 @@ struct BrokerVersion {
     int major = 0;
     int minor = 0;
     int patch = 0;
-    friend auto operator<=>(const BrokerVersion&, const BrokerVersion&) = default;
+
+    friend bool operator==(const BrokerVersion&, const BrokerVersion&) = default;
+    friend bool operator<(const BrokerVersion& a, const BrokerVersion& b) {
+        return std::tie(a.major, a.minor, a.patch) < std::tie(b.major, b.minor, b.patch);
+    }
+    friend bool operator>=(const BrokerVersion& a, const BrokerVersion& b) { return !(a < b); }
 };
 
 // plugin_opt_<name> <value>. The same name may stand more than once.

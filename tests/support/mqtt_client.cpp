@@ -242,7 +242,7 @@ Client::Client(const Broker& broker, ConnectOptions options, Unconnected)
                                     static_cast<int>(will.payload.size()), will.payload.data(),
                                     will.qos, will.retain, v5 ? properties.get() : nullptr),
               "will");
-        if (v5) properties.release();
+        if (v5) static_cast<void>(properties.release());
     }
 }
 

@@ -116,10 +116,10 @@ void RawClient::upgrade() {
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mqtt\r\n"
         "Sec-WebSocket-Version: 13\r\n\r\n");
     const auto end = Clock::now() + kDeadline;
-    auto header_end = received_.npos;
-    while ((header_end = received_.find("\r\n\r\n")) == received_.npos) {
+    while (received_.find("\r\n\r\n") == std::string::npos) {
         if (!read_more(end)) throw std::runtime_error("no answer to the websocket upgrade");
     }
+    const auto header_end = received_.find("\r\n\r\n");
     if (!received_.starts_with("HTTP/1.1 101")) {
         throw std::runtime_error("websocket upgrade refused: " + received_.substr(0, header_end));
     }
