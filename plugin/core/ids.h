@@ -12,7 +12,8 @@ namespace keyed_sticky {
 struct GroupName {
     std::string share;
     std::string filter;
-    auto operator<=>(const GroupName&) const = default;
+    // clang-tidy 14 takes the zero that a rewritten comparison compares with for a null pointer.
+    auto operator<=>(const GroupName&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// A slot of a group, 0 to slots - 1.
@@ -40,7 +41,7 @@ class Epoch {
     constexpr std::uint64_t change() const {
         return value_ & ((std::uint64_t{1} << change_bits) - 1);
     }
-    constexpr auto operator<=>(const Epoch&) const = default;
+    constexpr auto operator<=>(const Epoch&) const = default;  // NOLINT(modernize-use-nullptr)
 
   private:
     std::uint64_t value_ = 0;
