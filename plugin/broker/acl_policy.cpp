@@ -1,22 +1,29 @@
 #include "broker/acl_policy.h"
 
-#include <algorithm>
-
 namespace keyed_sticky {
 
 namespace {
 
+struct Decider {
+    std::string what;
+    bool surely = false;  ///< false: a plugin we do not know, which may be there for something else
+};
+
 /// What in the configuration decides access; nullopt: nothing.
-std::optional<std::string> decider(const BrokerConf& conf) {
+std::optional<Decider> decider(const BrokerConf& conf) {
     if (conf.acl_file) {
-        return "the broker has an acl_file";
+        return Decider{"the broker has an acl_file", true};
     }
-    const auto plugin = std::ranges::find_if_not(
-        conf.plugins, [](const std::string& path) { return never_decides_access(path); });
-    if (plugin != conf.plugins.end()) {
-        return "the plugin " + *plugin + " may decide access";
+    std::optional<Decider> found;
+    for (const std::string& path : conf.plugins) {
+        if (path.ends_with("mosquitto_dynamic_security.so")) {
+            return Decider{"the plugin " + path + " decides access", true};
+        }
+        if (!found && !never_decides_access(path)) {
+            found = Decider{"the plugin " + path + " may decide access", false};
+        }
     }
-    return std::nullopt;
+    return found;
 }
 
 void check_environment(const BrokerConf& conf, AclPolicy& policy) {
@@ -51,9 +58,14 @@ void resolve(const Options& options, const std::optional<BrokerConf>& conf,
         case BrokerAcl::none:
             policy.resolved = BrokerAcl::none;
             policy.explanation = "broker_acl=none as configured";
-            if (found) {
+            if (found && found->surely) {
                 policy.refusals.push_back("broker_acl none contradicts the configuration: " +
-                                          *found);
+                                          found->what);
+            } else if (found) {
+                // A plugin may be there for authentication alone, which no other setting could
+                // serve.
+                policy.warnings.push_back("broker_acl none: make sure that this is so, as " +
+                                          found->what);
             }
             return;
         case BrokerAcl::automatic:
@@ -65,7 +77,7 @@ void resolve(const Options& options, const std::optional<BrokerConf>& conf,
             "broker_acl=present because the configuration is not known: " + why_unreadable;
     } else if (found) {
         policy.resolved = BrokerAcl::present;
-        policy.explanation = "broker_acl=present because " + *found;
+        policy.explanation = "broker_acl=present because " + found->what;
     } else {
         policy.resolved = BrokerAcl::none;
         policy.explanation =

@@ -40,6 +40,19 @@ TEST(AclPolicy, DeclaredStandsUnlessWrong) {
     EXPECT_EQ(decide(BrokerAcl::none, with_acl_file()).refusals.size(), 1U);
 }
 
+// Promise: a plugin we do not know may be there for authentication alone: the operator's `none`
+// stands, with a warning.
+TEST(AclPolicy, UnknownPluginIsTheOperatorsWord) {
+    BrokerConf conf;
+    conf.plugins = {"/x/company_login.so", "/x/mosquitto_keyed_sticky.so"};
+    EXPECT_EQ(decide(BrokerAcl::automatic, conf).resolved, BrokerAcl::present);
+    EXPECT_EQ(decide(BrokerAcl::none, conf).resolved, BrokerAcl::none);
+    EXPECT_TRUE(decide(BrokerAcl::none, conf).refusals.empty());
+    EXPECT_EQ(decide(BrokerAcl::none, conf).warnings.size(), 1U);
+    conf.plugins.emplace_back("/x/mosquitto_dynamic_security.so");
+    EXPECT_EQ(decide(BrokerAcl::none, conf).refusals.size(), 1U);
+}
+
 // Promise: where the plugin cannot work it says why (A10, A11).
 TEST(AclPolicy, RefusesWhatCannotWork) {
     BrokerConf conf;
