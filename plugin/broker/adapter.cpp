@@ -161,6 +161,11 @@ void Adapter::message(const mosquitto_evt_message& message) {
 void Adapter::keep_unpicked(const PublishEvent& event, std::string_view payload) {
     std::vector<ShareIndex> groups;
     subscriptions_.match_deserted(event.topic, groups);
+    if (event.qos == Qos::exactly_once) {
+        // Its dispatch at PUBREL will ask nobody, unless a member is back by then.
+        counters_.qos2_at_risk += groups.empty() ? 0 : 1;
+        return;
+    }
     for (const ShareIndex group : trap_.matching_groups()) {
         if (subscriptions_.share(group).handled && !membership_.surely_has_members(group)) {
             groups.push_back(group);
@@ -325,6 +330,7 @@ void Adapter::log_counters() {
     add("keys_evicted", core.keys_evicted);
     add("traps", counters_.traps);
     add("unpicked", counters_.unpicked);
+    add("qos2_at_risk", counters_.qos2_at_risk);
     add("unexplained", counters_.unexplained);
     add("strangers", counters_.strangers);
     add("members_refused", members.members_refused);

@@ -45,7 +45,9 @@ class Adapter final : public EventHandler {
   private:
     struct Counters {
         std::uint64_t traps = 0;
-        std::uint64_t unpicked = 0;     ///< dispatched though the broker picked nobody
+        std::uint64_t unpicked = 0;  ///< dispatched though the broker picked nobody
+        std::uint64_t qos2_at_risk =
+            0;  ///< QoS 2 messages for groups whose members were all away, see unpicked.h
         std::uint64_t unexplained = 0;  ///< checks of members that no known subscription explains
         std::uint64_t strangers = 0;    ///< checks of unknown clients on topics of handled groups
         std::uint64_t retained_withheld =

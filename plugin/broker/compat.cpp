@@ -144,13 +144,32 @@ const mosquitto_property* check_properties(const mosquitto_evt_acl_check& /*chec
 
 namespace {
 
+using FreeFunction = void (*)(void*);
+
+/// Frees what the property functions return. Some builds of the broker export them, and then they
+/// count that memory as the broker's; otherwise they are those of libmosquitto, and it is plain
+/// malloc.
+FreeFunction matching_free() {
+    static const FreeFunction chosen = [] {
+        void* const broker_free = dlsym(RTLD_DEFAULT, "mosquitto_free");
+        void* const reader = reinterpret_cast<void*>(&mosquitto_property_read_string_pair);
+        Dl_info of_free{};
+        Dl_info of_reader{};
+        const bool same = broker_free != nullptr && dladdr(broker_free, &of_free) != 0 &&
+                          dladdr(reader, &of_reader) != 0 &&
+                          of_free.dli_fbase == of_reader.dli_fbase;
+        return same ? reinterpret_cast<FreeFunction>(broker_free) : &std::free;
+    }();
+    return chosen;
+}
+
 struct Free {
-    void operator()(void* memory) const { std::free(memory); }
+    void operator()(void* memory) const { matching_free()(memory); }
 };
 template <typename T>
 using FromLibrary = std::unique_ptr<T, Free>;
 
-/// libmosquitto returns copies made with malloc, and null where memory ran out.
+/// copy: as a property function returned it, null where memory ran out.
 void take(char* copy, std::string& into) {
     const FromLibrary<char> owned{copy};
     if (!owned) {

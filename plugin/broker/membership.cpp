@@ -186,7 +186,8 @@ void Membership::evict_never_picked(ShareIndex group, TimePoint now) {
         if (session->connected) {
             evict(*session, group, "never picked by the broker", now);
         } else {
-            // Its session ended with its connection. Its lease still runs: that is the dispatcher's to end.
+            // Its session ended with its connection. Its lease still runs: that is the dispatcher's
+            // to end.
             subscriptions_.leave(*session, group);
         }
     }
