@@ -67,8 +67,7 @@ TEST(Support, Mqtt311ClientsGetNoProperties) {
 // The barrier is what "nothing arrived" rests on: it must not overtake any QoS.
 TEST(Support, BarrierComesAfterEverythingQueuedBefore) {
     Broker broker(native());
-    // Ten times the in-flight limit. (With a Receive Maximum of 3, Mosquitto 2.0.11 sends more than
-    // 3 and is cut off.)
+    // Ten times the in-flight limit.
     Client subscriber(broker, {.client_id = "subscriber"});
     Client publisher(broker, {.client_id = "publisher"});
     subscriber.subscribe("t/#", 2);

@@ -230,9 +230,10 @@ Client::Client(const Broker& broker, ConnectOptions options, Unconnected)
         mosquitto_username_pw_set(handle_, options_.username->c_str(),
                                   options_.password ? options_.password->c_str() : nullptr);
     }
-    if (options_.properties.receive_maximum) {
-        mosquitto_int_option(handle_, MOSQ_OPT_RECEIVE_MAXIMUM,
-                             *options_.properties.receive_maximum);
+    auto receive_maximum = options_.properties.receive_maximum;
+    if (!receive_maximum && Broker::version() < BrokerVersion{2, 1, 0}) receive_maximum = 65'535;
+    if (receive_maximum) {
+        mosquitto_int_option(handle_, MOSQ_OPT_RECEIVE_MAXIMUM, *receive_maximum);
     }
     if (options_.will) {
         const auto& will = *options_.will;

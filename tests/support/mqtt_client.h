@@ -40,6 +40,10 @@ struct PublishResult {
 // and never reconnects by itself. For manual acknowledgement, DUP, packets out of order and
 // UNSUBACK reasons there is RawClient.
 //
+// Without a Receive Maximum among its options libmosquitto announces 20, as mosquitto_sub does. On
+// Mosquitto 2.0 this client announces 65535 instead: with a backlog at QoS 2 that broker sends more
+// than it was allowed, and libmosquitto then ends the connection.
+//
 // Functions that wait throw std::runtime_error where their deadline (kDeadline unless given) passes
 // or the connection ends; those that return bool do not. All members may be called from any thread,
 // but for connecting and disconnecting only one at a time. The destructor disconnects cleanly where
