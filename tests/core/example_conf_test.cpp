@@ -33,7 +33,9 @@ std::vector<Entry> entries() {
                              setting.substr(std::min(blank + 1, setting.size())), above});
         } else {
             EXPECT_TRUE(line.empty() || line.starts_with('#')) << "not commented out: " << line;
-            above = line.empty() ? "" : above + line + "\n";
+            if (line.empty()) above.clear();
+            above += line;
+            above += '\n';
         }
     }
     return found;
@@ -83,6 +85,7 @@ TEST(ExampleConf, TellsEveryRange) {
 TEST(ExampleConf, UncommentedItParses) {
     const std::vector<Entry> all = entries();
     std::vector<OptionSetting> settings;
+    settings.reserve(all.size());
     for (const Entry& entry : all) settings.push_back({entry.name, entry.value});
     const ParseResult result = parse_options(settings);
     if (const auto* const errors = std::get_if<std::vector<std::string>>(&result)) {

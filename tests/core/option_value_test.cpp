@@ -106,8 +106,8 @@ TEST(OptionValue, WritesWhatItReads) {
     EXPECT_EQ(format_duration(seconds{3600}), "1h");
     EXPECT_EQ(format_size(0), "0");
     EXPECT_EQ(format_size(1000), "1000");
-    EXPECT_EQ(format_size(64 * 1024), "64KiB");
-    EXPECT_EQ(format_size(256 * 1024 * 1024), "256MiB");
+    EXPECT_EQ(format_size(65'536), "64KiB");
+    EXPECT_EQ(format_size(268'435'456), "256MiB");
     for (const int ms : {1, 999, 1000, 59'999, 60'000, 3'600'000, 3'600'001}) {
         EXPECT_EQ(good(parse_duration(format_duration(milliseconds{ms}), any_duration)),
                   Duration{milliseconds{ms}});

@@ -164,7 +164,7 @@ TEST(TopicFilter, AgreesWithStandardAndBroker) {
     for (int i = 0; i < 30'000; ++i) {
         const std::string filter = random.filter();
         const std::string topic = random.topic();
-        SCOPED_TRACE(filter + " on " + topic);
+        SCOPED_TRACE(testing::Message() << filter << " on " << topic);
         ASSERT_TRUE(is_valid_filter(filter));
         ASSERT_EQ(filter_matches(ordinary, filter, topic),
                   by_the_standard_with_dollar(filter, topic));
