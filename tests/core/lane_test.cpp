@@ -56,7 +56,7 @@ TEST(HeldBudget, KeptRecordsTakeAtMostHalf) {
     EXPECT_FALSE(budget.take_held(1));
     budget.give_back_kept(25);
     EXPECT_TRUE(budget.take_held(25));
-    EXPECT_FALSE(budget.take_kept(0));
+    EXPECT_FALSE(budget.take_kept(1));
     EXPECT_EQ(budget.messages(), 3U);
 }
 
