@@ -16,7 +16,7 @@ struct Option {
     std::string_view name;
     std::uint64_t least;
     std::uint64_t most;
-    std::uint64_t value;  ///< the default; none if below `least`: must be given
+    std::uint64_t value;  ///< the default; none if below `least`
     std::string_view text;
     std::function<void(CommandLine&, std::uint64_t)> set;
 };
@@ -28,10 +28,15 @@ std::vector<Option> option_table() {
     };
     const auto ms = [](std::uint64_t value) { return std::chrono::milliseconds(value); };
     return {
-        {"--port", 1, 65535, 0, "the broker's, on 127.0.0.1",
-         [](auto& c, auto v) { c.load.port = static_cast<std::uint16_t>(v); }},
-        {"--broker-pid", 1, 1U << 30U, 0, "whose CPU time is read",
-         [](auto& c, auto v) { c.load.broker_pid = static_cast<int>(v); }},
+        {"--port", 1, 65535, 0, "of a broker on 127.0.0.1; repeated: the next broker",
+         [](auto& c, auto v) {
+             c.brokers.push_back({static_cast<std::uint16_t>(v), 0});
+         }},
+        {"--broker-pid", 1, 1U << 30U, 0,
+         "process of the broker just named, whose CPU time is read",
+         [](auto& c, auto v) {
+             if (!c.brokers.empty()) c.brokers.back().pid = static_cast<int>(v);
+         }},
         {"--qos", 0, 2, 0, "of publishers and subscriptions",
          [](auto& c, auto v) { c.load.qos = static_cast<int>(v); }},
         {"--workers", 1, 4096, d.load.workers, "connections that share the subscription",
@@ -50,6 +55,8 @@ std::vector<Option> option_table() {
          [](auto& c, auto v) { c.messages = v; }},
         {"--window", 1, 65535, d.window, "messages outstanding in the saturating phase",
          [](auto& c, auto v) { c.window = v; }},
+        {"--slice", 1, 1'000'000'000, d.slice, "of these on one broker before the next one's turn",
+         [](auto& c, auto v) { c.slice = v; }},
         {"--paced-messages", 0, 1'000'000'000, d.paced_messages,
          "of the paced phase, 0: no such phase", [](auto& c, auto v) { c.paced_messages = v; }},
         {"--paced-rate", 1, 1'000'000, d.paced_rate, "messages a second in the paced phase",
@@ -80,9 +87,9 @@ std::uint64_t parse(const Option& option, std::string_view text) {
 
 std::string usage() {
     std::ostringstream out;
-    out << "usage: load_generator --port PORT --broker-pid PID [OPTION VALUE]...\n"
+    out << "usage: load_generator (--port PORT --broker-pid PID)... [OPTION VALUE]...\n"
            "Publishes to devices/ID/telemetry, receives on $share/ingest/devices/+/telemetry and "
-           "prints one JSON line.\n";
+           "prints a JSON line.\n";
     for (const auto& option : option_table()) {
         out << "  " << option.name << "  " << option.text << "; " << option.least << " to "
             << option.most;
@@ -106,11 +113,9 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv) {
             throw std::invalid_argument(std::string(words[i]) + ": no value");
         option->set(parsed, parse(*option, words[i + 1]));
     }
-    for (const auto& option : table) {
-        const bool given = std::find(words.begin(), words.end(), option.name) != words.end();
-        if (option.value < option.least && !given) {
-            throw std::invalid_argument(std::string(option.name) + " must be given");
-        }
+    if (parsed.brokers.empty()) throw std::invalid_argument("--port must be given");
+    for (const auto& broker : parsed.brokers) {
+        if (broker.pid == 0) throw std::invalid_argument("--broker-pid must follow each --port");
     }
     return parsed;
 }

@@ -103,34 +103,32 @@ void Load::open() {
     }
 }
 
-PhaseResult Load::run(const Phase& phase) {
-    PhaseResult result;
+void Load::begin() {
     ++phase_number_;
     ledger_ = std::make_unique<DeviceLedger>(options_.devices, options_.workers);
-    sent_ = 0;
-    keep_latencies_ = phase.keep_latencies;
-    if (phase.keep_latencies) result.latencies.reserve(phase.messages);
-    if (phase.interval) result.lateness.reserve(phase.messages);
-    result_ = &result;
+}
 
-    barrier(Clock::now() + phase.limit);
+bool Load::run(const Phase& slice, PhaseResult& total) {
+    sent_ = 0;
+    keep_latencies_ = slice.keep_latencies;
+    result_ = &total;
+    barrier(Clock::now() + slice.limit);
     const auto broker_before = process_cpu(options_.broker_pid);
     const auto generator_before = process_cpu(getpid());
     started_ = last_received_ = Clock::now();
-    const auto deadline = started_ + phase.limit;
-    while (sent_ < phase.messages || ledger_->outstanding() > 0) {
-        if (Clock::now() >= deadline) break;
-        publish_due(phase, result);
+    const auto deadline = started_ + slice.limit;
+    while ((sent_ < slice.messages || ledger_->outstanding() > 0) && Clock::now() < deadline) {
+        publish_due(slice, total);
         flush_dirty();
-        wait_for_events(phase);
+        wait_for_events(slice);
     }
-    result.wall = last_received_ - started_;
-    barrier(Clock::now() + phase.limit);
-    result.broker = process_cpu(options_.broker_pid) - broker_before;
-    result.generator = process_cpu(getpid()) - generator_before;
-    result.delivery = ledger_->summary();
+    total.wall += last_received_ - started_;
+    barrier(Clock::now() + slice.limit);
+    total.broker += process_cpu(options_.broker_pid) - broker_before;
+    total.generator += process_cpu(getpid()) - generator_before;
+    total.delivery = ledger_->summary();
     result_ = nullptr;
-    return result;
+    return sent_ == slice.messages && ledger_->outstanding() == 0;
 }
 
 void Load::close() {

@@ -43,7 +43,7 @@ constexpr std::uint64_t most_unconfirmed = 128;
 constexpr std::size_t smallest_payload = 24;
 
 struct Phase {
-    std::uint64_t messages = 0;
+    std::uint64_t messages = 0;  ///< of the slice
     std::uint64_t window = 256;  ///< most messages sent and not yet received
     std::optional<std::chrono::nanoseconds>
         interval;  ///< between two messages; none: as fast as the window allows
@@ -73,8 +73,12 @@ class Load {
 
     /// Connects and subscribes everybody, workers first.
     void open();
-    /// Precondition: opened. What an earlier phase left outstanding is not counted in this one.
-    PhaseResult run(const Phase& phase);
+    /// Starts a new account: what was sent before is no longer counted. Precondition: opened.
+    void begin();
+    /// One slice of a phase, which may have many: adds its times and samples to `total`, whose
+    /// delivery becomes that of all slices since begin(). False if messages were still outstanding
+    /// at its limit. Precondition: begun.
+    bool run(const Phase& slice, PhaseResult& total);
     /// Sends DISCONNECT to everybody.
     void close();
 

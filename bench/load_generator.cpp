@@ -3,15 +3,19 @@
 // arrived is in the JSON); 1: it could not be; 2: bad command line.
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "command_line.h"
 #include "load.h"
@@ -91,21 +95,15 @@ JsonObject common(const PhaseResult& result) {
     return json;
 }
 
-void run(const CommandLine& options) {
-    Load load(options.load);
-    load.open();
+/// One broker's side of the comparison.
+struct Subject {
+    explicit Subject(const LoadOptions& options) : load(options) {}
+    Load load;
+    PhaseResult saturating;
+    PhaseResult paced;
+};
 
-    Phase paced;
-    paced.limit = options.limit;
-    paced.interval =
-        nanoseconds(std::chrono::seconds(1)) / static_cast<std::int64_t>(options.paced_rate);
-    paced.messages = static_cast<std::uint64_t>(nanoseconds(options.warm_up) / *paced.interval);
-    if (paced.messages > 0) load.run(paced);
-
-    Phase saturating;
-    saturating.limit = options.limit;
-    saturating.window = options.window;
-    saturating.messages = options.messages;
+std::string to_json(const CommandLine& options, Subject& subject) {
     JsonObject json;
     json.add("qos", options.load.qos)
         .add("workers", options.load.workers)
@@ -115,21 +113,72 @@ void run(const CommandLine& options) {
         .add("publisher_protocol", static_cast<int>(options.load.publisher_protocol))
         .add("worker_protocol", static_cast<int>(options.load.worker_protocol))
         .add("window", options.window)
-        .add("saturating", common(load.run(saturating)).text());
-
+        .add("slice", options.slice)
+        .add("saturating", common(subject.saturating).text());
     if (options.paced_messages > 0) {
-        paced.messages = options.paced_messages;
-        paced.keep_latencies = true;
-        auto result = load.run(paced);
-        auto phase = common(result);
+        auto phase = common(subject.paced);
         phase.add("rate", options.paced_rate)
-            .add("window_full", result.window_full)
-            .add("latency_us", to_json(percentiles(std::move(result.latencies))))
-            .add("lateness_us", to_json(percentiles(std::move(result.lateness))));
+            .add("window_full", subject.paced.window_full)
+            .add("latency_us", to_json(percentiles(std::move(subject.paced.latencies))))
+            .add("lateness_us", to_json(percentiles(std::move(subject.paced.lateness))));
         json.add("paced", phase.text());
     }
-    load.close();
-    std::cout << json.text() << std::endl;
+    return json.text();
+}
+
+using Subjects = std::vector<std::unique_ptr<Subject>>;
+
+/// The phase on every subject, a slice each in turn; the order turns round from slice to slice, so
+/// that whatever drifts more slowly than that falls on all alike. Ends early if a slice does not
+/// finish.
+void in_turn(const Subjects& subjects, Phase phase, std::uint64_t slice_size,
+             PhaseResult Subject::*result) {
+    for (const auto& subject : subjects) subject->load.begin();
+    auto order = std::vector<Subject*>();
+    for (const auto& subject : subjects) order.push_back(subject.get());
+    bool finished = true;
+    for (auto left = phase.messages; left > 0 && finished; left -= phase.messages) {
+        phase.messages = std::min(left, slice_size);
+        for (auto* subject : order) {
+            finished = subject->load.run(phase, subject->*result) && finished;
+        }
+        std::reverse(order.begin(), order.end());
+    }
+}
+
+void run(const CommandLine& options) {
+    Subjects subjects;
+    for (const auto& broker : options.brokers) {
+        auto load = options.load;
+        load.port = broker.port;
+        load.broker_pid = broker.pid;
+        subjects.push_back(std::make_unique<Subject>(load));
+        subjects.back()->load.open();
+    }
+
+    Phase paced;
+    paced.limit = options.limit;
+    paced.interval =
+        nanoseconds(std::chrono::seconds(1)) / static_cast<std::int64_t>(options.paced_rate);
+    const auto paced_slice = std::max<std::uint64_t>(1, options.paced_rate / 2);  // half a second
+    paced.messages = static_cast<std::uint64_t>(nanoseconds(options.warm_up) / *paced.interval);
+    in_turn(subjects, paced, paced_slice, &Subject::paced);
+    for (const auto& subject : subjects) subject->paced = {};
+
+    Phase saturating;
+    saturating.limit = options.limit;
+    saturating.window = options.window;
+    saturating.messages = options.messages;
+    in_turn(subjects, saturating, options.slice, &Subject::saturating);
+
+    paced.messages = options.paced_messages;
+    paced.keep_latencies = true;
+    in_turn(subjects, paced, paced_slice, &Subject::paced);
+
+    for (const auto& subject : subjects) {
+        subject->load.close();
+        std::cout << to_json(options, *subject) << std::endl;
+    }
 }
 
 }  // namespace

@@ -59,4 +59,10 @@ CpuTimes operator-(const CpuTimes& later, const CpuTimes& earlier) {
     return {later.ran - earlier.ran, later.waited - earlier.waited};
 }
 
+CpuTimes& operator+=(CpuTimes& total, const CpuTimes& part) {
+    total.ran += part.ran;
+    total.waited += part.waited;
+    return total;
+}
+
 }  // namespace keyed_sticky::bench

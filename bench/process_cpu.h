@@ -18,5 +18,6 @@ CpuTimes process_cpu(int pid);
 
 /// Difference of two readings of one process.
 CpuTimes operator-(const CpuTimes& later, const CpuTimes& earlier);
+CpuTimes& operator+=(CpuTimes& total, const CpuTimes& part);
 
 }  // namespace keyed_sticky::bench

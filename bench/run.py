@@ -3,6 +3,7 @@
 prints the ratios of broker CPU per message, throughput and latency. README.md here says how to read them."""
 
 import argparse
+import contextlib
 import datetime
 import itertools
 import json
@@ -40,6 +41,7 @@ def parse_arguments():
     load = parser.add_argument_group("load")
     load.add_argument("--messages", type=int, default=200_000, help="of the saturating phase")
     load.add_argument("--window", type=int, default=256, help="messages outstanding in the saturating phase")
+    load.add_argument("--slice", type=int, default=5_000, help="of these on one broker before it is the other's turn")
     load.add_argument("--paced-messages", type=int, default=20_000, help="of the paced phase; 0: no latencies")
     load.add_argument("--paced-rate", type=int, default=4_000, help="messages a second in the paced phase")
     load.add_argument("--warm-up-ms", type=int, default=1_500, help="paced and unmeasured")
@@ -61,6 +63,7 @@ def parse_arguments():
     if options.quick:
         options.pairs = 2
         options.messages = 4_000
+        options.slice = 1_000
         options.paced_messages = 400
         options.warm_up_ms = 300
     if options.no_system and not options.root:
@@ -119,14 +122,16 @@ def choose_cores(options):
     return cores[-1], cores[-2]
 
 
-def measure(options, generator, broker, cell, core):
-    """One run of the load generator: its JSON."""
+def measure(options, generator, brokers, cell, core):
+    """One run of the load generator on brokers in turn: a dictionary for each, in their order."""
     limit_ms = 60_000 + 1_000 * options.messages // 2_000
     command = [str(generator)]
+    for broker in brokers:
+        command += ["--port", str(broker.port), "--broker-pid", str(broker.pid)]
     settings = {
-        "port": broker.port, "broker-pid": broker.pid, "qos": cell["qos"], "workers": cell["workers"],
+        "qos": cell["qos"], "workers": cell["workers"],
         "payload": cell["payload"], "publishers": options.publishers, "devices": options.devices,
-        "worker-protocol": options.worker_protocol, "messages": options.messages, "window": options.window,
+        "worker-protocol": options.worker_protocol, "messages": options.messages, "window": options.window, "slice": options.slice,
         "paced-messages": options.paced_messages, "paced-rate": options.paced_rate,
         "warm-up-ms": options.warm_up_ms, "limit-ms": limit_ms, "spin": options.spin,
     }
@@ -141,43 +146,54 @@ def measure(options, generator, broker, cell, core):
             process.kill()
             process.wait()
     if process.returncode != 0:
-        raise BrokerError(f"the load generator ended with {process.returncode}; "
-                          f"the broker said:\n{broker.log_path.read_text(encoding='utf-8', errors='replace')}")
-    return json.loads(said)
+        logs = "\n".join(broker.log_path.read_text(encoding="utf-8", errors="replace") for broker in brokers)
+        raise BrokerError(f"the load generator ended with {process.returncode}; the brokers said:\n{logs}")
+    return [json.loads(line) for line in said.splitlines()]
 
 
 def plan(options, subjects):
-    """Every run, in order. The side that goes first changes from pair to pair, so that a drift of the machine falls on both."""
+    """Every pair, in order: (installation, cell, [(side, plugin or None), ...]). The side that goes first changes from pair to pair."""
     other = "native again" if options.null else "plugin"
     for (installation, plugin), payload, qos, workers in itertools.product(
             subjects, options.payload, options.qos, options.workers):
         for pair in range(1, options.pairs + 1):
             sides = [("native", None), (other, plugin)]
-            for side, path in sides if pair % 2 else reversed(sides):
-                yield installation, path, {"version": installation.version, "qos": qos, "workers": workers,
-                                           "payload": payload, "pair": pair, "side": side}
+            cell = {"version": installation.version, "qos": qos, "workers": workers, "payload": payload, "pair": pair}
+            yield installation, cell, sides if pair % 2 else sides[::-1]
+
+
+def run_pair(options, generator, installation, cell, sides):
+    """Both brokers at the same time, loaded in turn: [run, run]."""
+    broker_core, generator_core = choose_cores(options)
+    with contextlib.ExitStack() as stack:
+        brokers = []
+        for _, plugin in sides:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="keyed-sticky-bench-"))
+            prepare_broker = prepare_child(broker_core, options.realtime)
+            brokers.append(stack.enter_context(Broker(installation, folder, plugin, prepare_broker)))
+        measured = measure(options, generator, brokers, cell, generator_core)
+    return [{**figures, **cell, "side": side} for figures, (side, _) in zip(measured, sides, strict=True)]
 
 
 def run_all(options, subjects, generator, results):
     """Appends each run to `results` (a file, one JSON line each) and yields it."""
-    broker_core, generator_core = choose_cores(options)
     steps = list(plan(options, subjects))
-    for number, (installation, plugin, cell) in enumerate(steps, 1):
-        with tempfile.TemporaryDirectory(prefix="keyed-sticky-bench-") as folder:
-            with Broker(installation, folder, plugin, prepare_child(broker_core, options.realtime)) as broker:
-                measured = measure(options, generator, broker, cell, generator_core)
-        run = {**measured, **cell}
-        results.write(json.dumps(run) + "\n")
-        results.flush()
-        saturating = run["saturating"]
-        line = (f"[{number}/{len(steps)}] {cell['version']} QoS {cell['qos']} {cell['workers']:>2} workers "
-                f"pair {cell['pair']} {cell['side']:<12} {saturating['broker_cpu_ns_per_message'] / 1000:6.2f} µs/message "
-                f"{saturating['per_second']:7.0f}/s")
-        if "paced" in run:
-            latency = run["paced"]["latency_us"]
-            line += f"  p50 {latency['p50']:.0f} µs p99 {latency['p99']:.0f} µs"
-        print("; ".join([line, *report.faults(run)]), flush=True)
-        yield run
+    for number, (installation, cell, sides) in enumerate(steps, 1):
+        for run in run_pair(options, generator, installation, cell, sides):
+            results.write(json.dumps(run) + "\n")
+            results.flush()
+            print(f"[{number}/{len(steps)}] {progress(run)}", flush=True)
+            yield run
+
+
+def progress(run):
+    saturating = run["saturating"]
+    line = (f"{run['version']} QoS {run['qos']} {run['workers']:>2} workers pair {run['pair']} {run['side']:<12} "
+            f"{saturating['broker_cpu_ns_per_message'] / 1000:6.2f} µs/message {saturating['per_second']:7.0f}/s")
+    if "paced" in run:
+        latency = run["paced"]["latency_us"]
+        line += f"  p50 {latency['p50']:.0f} µs p99 {latency['p99']:.0f} µs"
+    return "; ".join([line, *report.faults(run)])
 
 
 def facts_of(options, subjects):

@@ -31,13 +31,15 @@ class Documentation(unittest.TestCase):
         usage = said_by(GENERATOR, "--help")
         self.assertEqual(usage.returncode, 0)
         passed = re.findall(r'"([a-z][a-z-]*)": (?:broker|cell|options|limit_ms)', (BENCH / "run.py").read_text(encoding="utf-8"))
-        self.assertIn("broker-pid", passed)
+        self.assertIn("qos", passed)
         self.assertEqual({f"--{name}" for name in passed} - options_in(usage.stdout), set())
 
     def test_generator_refuses_bad_command_lines(self):
         needed = ["--port", "1", "--broker-pid", "1"]
         for wrong, named in (
+            ([], "--port"),
             (["--port", "1"], "--broker-pid"),
+            ([*needed, "--port", "2"], "--broker-pid"),
             ([*needed, "--qos", "3"], "--qos"),
             ([*needed, "--qos", "1x"], "--qos"),
             ([*needed, "--qos"], "--qos"),
