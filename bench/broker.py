@@ -79,11 +79,13 @@ def prepare_child(cpu=None, realtime=False):
 class Broker:
     """One running broker, as a context manager; at its end, SIGTERM to its own pid."""
 
-    def __init__(self, installation, folder, plugin=None, prepare=None):
-        """`plugin`: path of the .so, None for a native broker. Configuration and log go to `folder`. `prepare`: preexec_fn."""
+    def __init__(self, installation, folder, plugin=None, plugin_options=(), prepare=None):
+        """`plugin`: path of the .so, None for a native broker. `plugin_options`: "name value" each, beside the group and
+        broker_acl. Configuration and log go to `folder`. `prepare`: preexec_fn."""
         self._installation = installation
         self._folder = pathlib.Path(folder)
         self._plugin = plugin
+        self._plugin_options = plugin_options
         self._prepare = prepare or prepare_child()
         self._process = None
         self.port = None
@@ -135,6 +137,7 @@ class Broker:
                 f"plugin {self._plugin}",
                 "plugin_opt_group ingest key=topic:2",
                 "plugin_opt_broker_acl none",
+                *(f"plugin_opt_{option}" for option in self._plugin_options),
             ]
         return "\n".join(lines) + "\n"
 

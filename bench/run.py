@@ -32,6 +32,8 @@ def parse_arguments():
     brokers.add_argument("--root", action="append", default=[], help="also a Mosquitto unpacked below this folder; repeatable")
     brokers.add_argument("--no-system", action="store_true", help="leave out the Mosquitto that is installed")
     brokers.add_argument("--null", action="store_true", help="native against native: shows what difference is only noise")
+    brokers.add_argument("--plugin-opt", action="append", default=[], metavar="'NAME VALUE'",
+                         help="a further option of the plugin, e.g. 'stamp off'; repeatable")
     cells = parser.add_argument_group("cells")
     cells.add_argument("--qos", type=numbers, default=[0, 1], help="comma-separated")
     cells.add_argument("--workers", type=numbers, default=[4, 16], help="comma-separated")
@@ -170,7 +172,7 @@ def run_pair(options, generator, installation, cell, sides):
         for _, plugin in sides:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="keyed-sticky-bench-"))
             prepare_broker = prepare_child(broker_core, options.realtime)
-            brokers.append(stack.enter_context(Broker(installation, folder, plugin, prepare_broker)))
+            brokers.append(stack.enter_context(Broker(installation, folder, plugin, options.plugin_opt, prepare_broker)))
         measured = measure(options, generator, brokers, cell, generator_core)
     return [{**figures, **cell, "side": side} for figures, (side, _) in zip(measured, sides, strict=True)]
 
@@ -204,7 +206,8 @@ def facts_of(options, subjects):
         ("machine", f"{model}, {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()[0]:.1f} at the start"),
         ("brokers", ", ".join(installation.version for installation, _ in subjects)),
         ("revision", revision()),
-        ("compared", "native with native (noise)" if options.null else "plugin (stamp on) with native"),
+        ("compared", "native with native (noise)" if options.null else "plugin with native, plugin's options: "
+         + ("defaults but for " + ", ".join(options.plugin_opt) if options.plugin_opt else "defaults, so stamp on")),
         ("load", f"{options.publishers} publishers, {options.devices} devices, payload "
                  f"{', '.join(map(str, options.payload))} B, MQTT 5 publishers, "
                  f"MQTT {'5' if options.worker_protocol == 5 else '3.1.1'} workers; saturating: {options.messages} messages, "
