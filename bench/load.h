@@ -27,8 +27,7 @@ struct LoadOptions {
     int qos = 0;
     std::size_t publishers = 8;
     std::size_t workers = 4;
-    std::size_t devices =
-        251;  ///< prime, so that taking turns never falls into step with the workers
+    std::size_t devices = 256;
     std::size_t payload_size = 100;  ///< bytes, at least smallest_payload
     bool spin = false;  ///< poll without sleeping: sharper latencies, at the price of a whole core
 };
