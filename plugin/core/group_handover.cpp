@@ -84,6 +84,9 @@ void Group::assign_first_owner(SlotState& slot, TimePoint now) {
     ++members_[owner].load;
     record_owner(slot, owner, slot.cause, now);
     context_.take_answers(now);
+    if (claim_ != Claim::held) {
+        update_deadline();  // the term is used up: the next one is to be asked for
+    }
 }
 
 void Group::assign_all_unowned(TimePoint now) {

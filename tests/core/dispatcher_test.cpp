@@ -401,6 +401,35 @@ TEST(Dispatcher, ForgottenKeyStartsAHigherGeneration) {
     }
 }
 
+// Promise: a term has epochs for 2^20 changes; the slot that finds it used up waits for the next
+// term, and goes on rising.
+TEST(Dispatcher, UsedUpTermIsFollowedByTheNext) {
+    Options options = quick();
+    GroupRule rule;
+    rule.share_pattern = "*";
+    rule.key.topic_level = 2;
+    options.groups.push_back(rule);
+    World world(options);
+    world.join("C0");
+    for (int key = 0; key < 9000; ++key) {
+        world.publish(std::to_string(key), "x", Qos::at_most_once);
+    }
+    const std::uint64_t first_term = world.sink.deliveries.back().epoch.term();
+    std::map<std::string, Epoch> newest;
+    for (int turn = 0; newest.empty() || newest.begin()->second.term() == first_term; ++turn) {
+        ASSERT_LT(turn, 1000);
+        world.join("C" + std::to_string(turn + 1));
+        world.dispatcher().leave(world.group, "C" + std::to_string(turn), world.now);
+        world.advance(milliseconds{1});
+        world.sink.deliveries.clear();
+        world.publish("7", "x", Qos::at_most_once);
+        ASSERT_EQ(world.sink.deliveries.size(), 1U) << "turn " << turn;
+        const Seen& seen = world.sink.deliveries.back();
+        ASSERT_GT(seen.epoch, newest[seen.key]);
+        newest[seen.key] = seen.epoch;
+    }
+}
+
 // Promise: an ordering key is in the log only where log_keys asks for it.
 TEST(Dispatcher, KeysAreLoggedOnlyWhereAsked) {
     for (const bool asked : {false, true}) {
