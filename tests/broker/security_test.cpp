@@ -33,15 +33,15 @@ void publish_many(Client& publisher, int count, int qos = 1) {
 
 // Dynamic security that lets everybody do everything, but for subscribing as `mallory`.
 OtherPlugin refuse_mallory() {
-    return dynamic_security("e1", R"({"defaultACLAccess": {"publishClientSend": true,
+    return dynamic_security(R"({"defaultACLAccess": {"publishClientSend": true,
         "publishClientReceive": true, "subscribe": true, "unsubscribe": true},
         "roles": [{"rolename": "refused", "acls": [
             {"acltype": "subscribePattern", "topic": "$share/ingest/#", "priority": 9,
              "allow": false}]}],
         "clients": [{"username": "alice", )" +
-                                      kPassword + R"(},
+                            kPassword + R"(},
                     {"username": "mallory", )" +
-                                      kPassword + R"(, "roles": [{"rolename": "refused"}]}]})");
+                            kPassword + R"(, "roles": [{"rolename": "refused"}]}]})");
 }
 
 class Security : public testing::TestWithParam<Protocol> {
