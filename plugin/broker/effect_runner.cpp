@@ -1,10 +1,9 @@
 #include "broker/effect_runner.h"
 
-#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
-#include <string>
 
 #include "broker/broker_log.h"
 #include "broker/compat.h"
@@ -30,7 +29,7 @@ BrokerMemory copy_payload(std::string_view payload) {
     if (!copy) {
         throw std::bad_alloc{};
     }
-    std::ranges::copy(payload, copy.get());
+    std::memcpy(copy.get(), payload.data(), payload.size());
     copy.get()[payload.size()] = '\0';
     return copy;
 }
@@ -51,8 +50,8 @@ StampHandover::Cause stamp_cause(HandoverCause cause) {
     return StampHandover::Cause::first_use;
 }
 
-void add_stamp(BrokerPropertyList& list, const DeliveryStamp& delivered) {
-    const std::string key{delivered.key};
+/// key: of the stamp, ended by a zero.
+void add_stamp(BrokerPropertyList& list, const DeliveryStamp& delivered, const std::string& key) {
     Stamp stamp{key,
                 delivered.epoch.value(),
                 delivered.generation,
@@ -63,22 +62,10 @@ void add_stamp(BrokerPropertyList& list, const DeliveryStamp& delivered) {
         stamp.handover =
             StampHandover{stamp_cause(*delivered.handover), delivered.previous_epoch.value()};
     }
-    // Every text ends with a zero: the key's is that of the string above.
+    // Every text ends with a zero.
     write_stamp(stamp, [&](std::string_view name, std::string_view value) {
         list.add_user_property(name.data(), value.data());
     });
-}
-
-void fill(BrokerPropertyList& list, const Delivery& delivery) {
-    if (delivery.message.properties != nullptr) {
-        static_cast<const BrokerProperties*>(delivery.message.properties)->append_to(list);
-    }
-    if (delivery.stamp != nullptr) {
-        add_stamp(list, *delivery.stamp);
-    }
-    if (delivery.subscription_identifier != 0) {
-        list.add_subscription_identifier(delivery.subscription_identifier);
-    }
 }
 
 }  // namespace
@@ -88,11 +75,22 @@ bool EffectRunner::deliver(const Delivery& delivery) {
     try {
         BrokerMemory payload = copy_payload(delivery.message.payload);
         BrokerPropertyList properties;
-        fill(properties, delivery);
+        if (delivery.message.properties != nullptr) {
+            static_cast<const BrokerProperties*>(delivery.message.properties)
+                ->append_to(properties);
+        }
+        if (delivery.stamp != nullptr) {
+            key_.assign(delivery.stamp->key);
+            add_stamp(properties, *delivery.stamp, key_);
+        }
+        if (delivery.subscription_identifier != 0) {
+            properties.add_subscription_identifier(delivery.subscription_identifier);
+        }
+        client_id_.assign(delivery.client_id);
+        topic_.assign(delivery.message.topic);
         const int result = mosquitto_broker_publish(
-            std::string{delivery.client_id}.c_str(), std::string{delivery.message.topic}.c_str(),
-            static_cast<int>(delivery.message.payload.size()), payload.get(),
-            static_cast<int>(delivery.message.qos), false, properties.get());
+            client_id_.c_str(), topic_.c_str(), static_cast<int>(delivery.message.payload.size()),
+            payload.get(), static_cast<int>(delivery.message.qos), false, properties.get());
         if (result == MOSQ_ERR_SUCCESS) {
             // Both are the broker's now.
             static_cast<void>(payload.release());

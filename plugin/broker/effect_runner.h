@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "broker/main_thread.h"
 #include "core/effect.h"
@@ -22,6 +24,11 @@ class EffectRunner final : public EffectSink {
   private:
     MainThread thread_;
     std::uint64_t refused_ = 0;
+    // Zero-terminated copies for the broker's functions, kept so that a delivery allocates nothing
+    // for them.
+    std::string client_id_;
+    std::string topic_;
+    std::string key_;
 };
 
 }  // namespace keyed_sticky

@@ -3,7 +3,7 @@
 namespace keyed_sticky {
 
 std::size_t Record::bytes() const {
-    return sizeof(Record) + topic.size() + payload.size() + (properties ? properties->bytes() : 0);
+    return sizeof(Record) + text.size() + (properties ? properties->bytes() : 0);
 }
 
 std::unique_ptr<Record> make_record(const MessageView& message) {
@@ -14,8 +14,9 @@ std::unique_ptr<Record> make_record(const MessageView& message) {
             return nullptr;
         }
     }
-    record->topic = message.topic;
-    record->payload = message.payload;
+    record->text.reserve(message.topic.size() + message.payload.size());
+    record->text.append(message.topic).append(message.payload);
+    record->topic_size = message.topic.size();
     record->qos = message.qos;
     return record;
 }

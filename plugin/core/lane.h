@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/ids.h"
 #include "core/key_table.h"
@@ -16,14 +17,17 @@ namespace keyed_sticky {
 
 /// One accepted message, owned, with its place in its key's sequence.
 struct Record {
-    std::string topic;
-    std::string payload;
+    std::string text;            ///< the topic, then the payload: one block of memory for both
+    std::size_t topic_size = 0;  ///< of `text`
     std::unique_ptr<MessageProperties> properties;  ///< null: none
     Qos qos = Qos::at_most_once;                    ///< as published
     TrackedKey* key = nullptr;   ///< pinned while the record is in a lane; null: no stamp
     std::uint64_t sequence = 0;  ///< meaningful with key
 
-    MessageView view() const { return {topic, payload, qos, properties.get()}; }
+    MessageView view() const {
+        const std::string_view all = text;
+        return {all.substr(0, topic_size), all.substr(topic_size), qos, properties.get()};
+    }
     /// What the bounds count: everything held for it.
     std::size_t bytes() const;
 };

@@ -13,8 +13,8 @@ TEST(Record, CopiesTheMessage) {
     ASSERT_TRUE(record);
     topic[0] = '!';
     payload[0] = '!';
-    EXPECT_EQ(record->topic, "dev/k/up");
-    EXPECT_EQ(record->payload, std::string(1000, 'x'));
+    EXPECT_EQ(record->view().topic, "dev/k/up");
+    EXPECT_EQ(record->view().payload, std::string(1000, 'x'));
     EXPECT_EQ(record->view().qos, Qos::at_least_once);
     EXPECT_GE(record->bytes(), 1000U + 8U);
 }
