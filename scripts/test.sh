@@ -13,7 +13,7 @@ cd "$repo"
 
 build=$repo/build/test
 root=${XDG_CACHE_HOME:-$HOME/.cache}/mosquitto-keyed-sticky/forky-root
-root_packages=(mosquitto mosquitto-dev libmosquitto-dev libstdc++6 libxxhash0)
+root_packages=(mosquitto mosquitto-dev libmosquitto-dev libstdc++6 libxxhash0 libasan8 libubsan1)
 fuzz_seconds=60
 jobs=$(nproc)
 
@@ -214,16 +214,18 @@ section 'Build with sanitizers'
 sanitize=-DKEYED_STICKY_SANITIZE=address,undefined
 configure_and_build asan "$sanitize" || abort
 configure_and_build asan-2.1 "$sanitize" "${on_2_1[@]}" || abort
-runtimes=$(realpath "$(g++ -print-file-name=libasan.so)"):$(realpath "$(g++ -print-file-name=libubsan.so)")
+# A runtime must fit the C library under it: with this system's, the root's broker sometimes hangs when it ends.
+system_runtimes=$(realpath "$(g++ -print-file-name=libasan.so)"):$(realpath "$(g++ -print-file-name=libubsan.so)")
+root_runtimes=$(echo "$root"/usr/lib/*/libasan.so.8):$(echo "$root"/usr/lib/*/libubsan.so.1)
 
 section 'Tests without a broker, with sanitizers'
 run_tests asan -LE '^(broker|build)$'
 
 section 'Broker tests on the installed Mosquitto, with sanitizers'
-broker_tests asan system asan "$runtimes"
+broker_tests asan system asan "$system_runtimes"
 
 section 'Broker tests on Mosquitto 2.1, with sanitizers'
-broker_tests asan "root:$root" asan-2.1 "$runtimes"
+broker_tests asan "root:$root" asan-2.1 "$root_runtimes"
 
 section 'Build the fuzz targets'
 if target=tests/fuzz/all configure_and_build fuzz -DCMAKE_CXX_COMPILER=clang++ -DKEYED_STICKY_FUZZ=ON; then

@@ -261,6 +261,27 @@ TEST(Support, StockPluginsLoadWithTheirOptions) {
     EXPECT_EQ(client.publish("t", "", 1).reason, 0x87);
 }
 
+TEST(Support, PluginUnderTestIsLoadedWithItsOptions) {
+    const BrokerConfig config{
+        .plugin_options = {{"group", "g key=topic:2"}, {"broker_acl", "none"}}};
+    Broker broker(config);
+    EXPECT_TRUE(broker.log_contains("keyed_sticky:"));
+    Client member(broker, {.client_id = "member"});
+    EXPECT_EQ(member.subscribe("$share/g/dev/+/up", 1), 1);
+    member.publish("dev/k1/up", "1", 1);
+    EXPECT_EQ(member.expect_messages(1).front().payload, "1");
+    EXPECT_EQ(member.count_after_barrier(), 1U);
+    member.disconnect();
+    EXPECT_TRUE(broker.stop().clean());
+}
+
+TEST(Support, RefusedPluginOptionsAreInTheLog) {
+    const auto refused =
+        Broker::start_expecting_failure({.plugin_options = {{"gruop", "g key=topic:2"}}});
+    EXPECT_FALSE(refused.status.clean());
+    EXPECT_NE(refused.log.find("gruop"), std::string::npos);
+}
+
 TEST(Support, LogIsSearchedFromAnOffset) {
     Broker broker(native());
     EXPECT_TRUE(broker.log_contains("running"));
