@@ -26,6 +26,22 @@ std::optional<Decider> decider(const BrokerConf& conf) {
     return found;
 }
 
+/// A broker stops asking at the first plugin that grants or denies.
+void check_order(const BrokerConf& conf, AclPolicy& policy) {
+    for (const std::string& path : conf.plugins) {
+        if (path.ends_with("mosquitto_keyed_sticky.so")) {
+            return;
+        }
+        if (!never_decides_access(path)) {
+            policy.warnings.push_back(
+                path +
+                " is loaded before this plugin: where it decides READ access, the broker does not "
+                "ask this plugin, and handled groups are distributed natively; put this plugin's "
+                "line before it");
+        }
+    }
+}
+
 void check_environment(const BrokerConf& conf, AclPolicy& policy) {
     if (conf.per_listener_settings) {
         policy.refusals.emplace_back(
@@ -39,6 +55,7 @@ void check_environment(const BrokerConf& conf, AclPolicy& policy) {
                                   "cannot be a member; let the "
                                   "bridge use an ordinary topic");
     }
+    check_order(conf, policy);
     if (!conf.allow_duplicate_messages) {
         policy.warnings.emplace_back(
             "allow_duplicate_messages false: does not hold for handled groups; a member that also "

@@ -156,6 +156,21 @@ void Adapter::message(const mosquitto_evt_message& message) {
     if (event.qos != Qos::exactly_once && (trap_.any_handled() || subscriptions_.any_deserted())) {
         keep_unpicked(event, payload_of(message));
     }
+    trap_expected_ = trap_.any_handled() && event.qos != Qos::exactly_once && !unpicked_;
+}
+
+void Adapter::note_passed_by(TimePoint now) {
+    if (!trap_expected_) {
+        return;
+    }
+    ++counters_.passed_by;
+    // Single ones have other reasons: another plugin refused the message after its event.
+    constexpr std::uint32_t suspicious = 3;
+    if (++passed_by_in_row_ >= suspicious && limiter_.allow("passed by", now).write) {
+        broker_log(LogLevel::error,
+                   "messages of handled groups pass by: another plugin decides READ access before "
+                   "this one is asked; put this plugin's line before it in the configuration");
+    }
 }
 
 void Adapter::keep_unpicked(const PublishEvent& event, std::string_view payload) {
@@ -225,6 +240,8 @@ int Adapter::read_check(const mosquitto_evt_acl_check& check) {
 int Adapter::trapped(const Verdict& verdict, const mosquitto_evt_acl_check& check,
                      const MessageProperties* properties, TimePoint now) {
     ++counters_.traps;
+    trap_expected_ = false;
+    passed_by_in_row_ = 0;
     if (unpicked_) {
         std::erase(unpicked_->groups, *verdict.share);
     }
@@ -331,6 +348,7 @@ void Adapter::log_counters() {
     add("traps", counters_.traps);
     add("unpicked", counters_.unpicked);
     add("qos2_at_risk", counters_.qos2_at_risk);
+    add("passed_by", counters_.passed_by);
     add("unexplained", counters_.unexplained);
     add("strangers", counters_.strangers);
     add("members_refused", members.members_refused);

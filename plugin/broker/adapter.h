@@ -48,6 +48,7 @@ class Adapter final : public EventHandler {
         std::uint64_t unpicked = 0;  ///< dispatched though the broker picked nobody
         std::uint64_t qos2_at_risk =
             0;  ///< QoS 2 messages for groups whose members were all away, see unpicked.h
+        std::uint64_t passed_by = 0;    ///< messages of handled groups the broker did not ask about
         std::uint64_t unexplained = 0;  ///< checks of members that no known subscription explains
         std::uint64_t strangers = 0;    ///< checks of unknown clients on topics of handled groups
         std::uint64_t retained_withheld =
@@ -64,6 +65,8 @@ class Adapter final : public EventHandler {
     void note_suspicious(const Verdict& verdict, const ReadCheck& check, TimePoint now);
     void end_of_connection(mosquitto* client, ConnectionEnd end);
     void keep_unpicked(const PublishEvent& event, std::string_view payload);
+    /// Counts the last message if the broker surely had somebody to ask about it, and did not.
+    void note_passed_by(TimePoint now);
     /// Dispatches what is still kept. Before every event, and every check of another message.
     void release_unpicked(TimePoint now);
     void do_what_is_due(TimePoint now);
@@ -78,6 +81,8 @@ class Adapter final : public EventHandler {
     Trap trap_;
     std::optional<BorrowedProperties> event_properties_;  ///< of the last message event
     std::optional<UnpickedMessage> unpicked_;
+    bool trap_expected_ = false;          ///< since the last message event
+    std::uint32_t passed_by_in_row_ = 0;  ///< messages since the last trap
     Counters counters_;
     LogLimiter limiter_{5, seconds{10}};
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace keyed_sticky::test {
 namespace {
 
@@ -48,9 +50,19 @@ TEST(AclPolicy, UnknownPluginIsTheOperatorsWord) {
     EXPECT_EQ(decide(BrokerAcl::automatic, conf).resolved, BrokerAcl::present);
     EXPECT_EQ(decide(BrokerAcl::none, conf).resolved, BrokerAcl::none);
     EXPECT_TRUE(decide(BrokerAcl::none, conf).refusals.empty());
-    EXPECT_EQ(decide(BrokerAcl::none, conf).warnings.size(), 1U);
+    EXPECT_EQ(decide(BrokerAcl::none, conf).warnings.size(), 2U);  // and it comes first
     conf.plugins.emplace_back("/x/mosquitto_dynamic_security.so");
     EXPECT_EQ(decide(BrokerAcl::none, conf).refusals.size(), 1U);
+}
+
+// Promise: a plugin that may decide before this one is asked is pointed out.
+TEST(AclPolicy, PluginsBeforeThisOneAreNamed) {
+    BrokerConf conf;
+    conf.plugins = {"/x/mosquitto_persist_sqlite.so", "/x/mosquitto_keyed_sticky.so",
+                    "/x/mosquitto_dynamic_security.so"};
+    EXPECT_TRUE(decide(BrokerAcl::automatic, conf).warnings.empty());
+    std::swap(conf.plugins[1], conf.plugins[2]);
+    EXPECT_EQ(decide(BrokerAcl::automatic, conf).warnings.size(), 1U);
 }
 
 // Promise: where the plugin cannot work it says why (A10, A11).
