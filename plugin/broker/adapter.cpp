@@ -58,7 +58,7 @@ void Adapter::failed(const char* what) noexcept {
     ++counters_.failures;
     try {
         if (limiter_.allow("failure", clock_now()).write) {
-            broker_log(LogLevel::error, std::string{"callback failed what="} + what);
+            broker_log(LogLevel::error, std::string{"callback_failed what="} + what);
         }
     } catch (...) {  // NOLINT(bugprone-empty-catch): counted, and there is nobody left to tell
     }
@@ -167,9 +167,10 @@ void Adapter::note_passed_by(TimePoint now) {
     // Single ones have other reasons: another plugin refused the message after its event.
     constexpr std::uint32_t suspicious = 3;
     if (++passed_by_in_row_ >= suspicious && limiter_.allow("passed by", now).write) {
-        broker_log(LogLevel::error,
-                   "messages of handled groups pass by: another plugin decides READ access before "
-                   "this one is asked; put this plugin's line before it in the configuration");
+        broker_log(
+            LogLevel::error,
+            "messages_passed_by reason=another plugin decides READ access before this one is "
+            "asked: put this plugin's line before it in the configuration");
     }
 }
 
@@ -262,7 +263,7 @@ void Adapter::note_suspicious(const Verdict& verdict, const ReadCheck& check, Ti
         return;
     }
     ++(stranger ? counters_.strangers : counters_.unexplained);
-    const std::string_view kind = stranger ? "unknown subscriber" : "unexplained delivery";
+    const std::string_view kind = stranger ? "unknown_subscriber" : "unexplained_delivery";
     if (const auto allowed = limiter_.allow(kind, now); allowed.write) {
         broker_log(LogLevel::info, std::string{kind} + " client=" + std::string{check.client_id} +
                                        " left_out=" + std::to_string(allowed.left_out));

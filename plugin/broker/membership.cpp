@@ -31,10 +31,10 @@ bool Membership::may_subscribe(const ClientFacts& client, std::string_view filte
         return true;
     }
     ++counters_.members_refused;
-    if (refusals_.allow("member refused", now).write) {
-        sink_.log(LogLevel::notice, "member refused client=" + std::string{client.client_id} +
+    if (refusals_.allow("member_refused", now).write) {
+        sink_.log(LogLevel::notice, "member_refused client=" + std::string{client.client_id} +
                                         " share=" + name->share + " filter=" + name->filter +
-                                        " reason=no members option matches");
+                                        " reason=no_members_option_matches");
     }
     return false;
 }
