@@ -21,10 +21,10 @@ constexpr const char* plugin_name = "keyed_sticky";
 
 /// In the order of construction: each part uses those before it.
 struct Plugin {
-    Plugin(mosquitto_plugin_id_t* plugin_id, Options options)
+    Plugin(mosquitto_plugin_id_t* plugin_id, LoadedOptions loaded)
         : id(plugin_id),
-          coordinator(store, coordinator_settings(options)),
-          adapter(std::move(options), coordinator) {}
+          coordinator(store, coordinator_settings(loaded.options)),
+          adapter(std::move(loaded), coordinator) {}
     Plugin(const Plugin&) = delete;
     Plugin& operator=(const Plugin&) = delete;
     ~Plugin() { unregister_events(id); }

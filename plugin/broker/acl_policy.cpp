@@ -28,11 +28,13 @@ std::optional<Decider> decider(const BrokerConf& conf) {
 
 /// A broker stops asking at the first plugin that grants or denies.
 void check_order(const BrokerConf& conf, AclPolicy& policy) {
+    policy.asked_first = true;
     for (const std::string& path : conf.plugins) {
         if (path.ends_with("mosquitto_keyed_sticky.so")) {
             return;
         }
         if (!never_decides_access(path)) {
+            policy.asked_first = false;
             policy.warnings.push_back(
                 path +
                 " is loaded before this plugin: where it decides READ access, the broker does not "

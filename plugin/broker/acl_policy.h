@@ -13,7 +13,9 @@ namespace keyed_sticky {
 
 struct AclPolicy {
     BrokerAcl resolved = BrokerAcl::present;  ///< none or present, never automatic
-    std::string explanation;                  ///< one line for the log
+    /// No plugin is loaded before this one that may decide access. False where that is not known.
+    bool asked_first = false;
+    std::string explanation;  ///< one line for the log
     std::vector<std::string> warnings;
     std::vector<std::string> refusals;  ///< not empty: the plugin must not be loaded
 };

@@ -47,11 +47,11 @@ std::string_view payload_of(const Event& event) {
 
 }  // namespace
 
-Adapter::Adapter(Options options, Coordinator& coordinator)
-    : options_(std::move(options)),
+Adapter::Adapter(LoadedOptions loaded, Coordinator& coordinator)
+    : options_(std::move(loaded.options)),
       not_ours_(compat::not_ours(options_.broker_acl == BrokerAcl::present)),
       dispatcher_(options_, coordinator, runner_),
-      membership_(options_, subscriptions_, dispatcher_, runner_),
+      membership_(options_, loaded.asked_first, subscriptions_, dispatcher_, runner_),
       trap_(subscriptions_, {.shares_get_retained = compat::shares_get_retained()}) {}
 
 void Adapter::failed(const char* what) noexcept {
@@ -152,8 +152,9 @@ void Adapter::message(const mosquitto_evt_message& message) {
                              publisher_of(message.client),
                              event_properties_ ? &*event_properties_ : nullptr};
     membership_.sighted(facts_of(message.client), false, now);
+    note_passed_by(now);
     trap_.message(event);
-    if (event.qos != Qos::exactly_once && (trap_.any_handled() || subscriptions_.any_deserted())) {
+    if (trap_.any_handled() || subscriptions_.any_deserted()) {
         keep_unpicked(event, payload_of(message));
     }
     trap_expected_ = trap_.any_handled() && event.qos != Qos::exactly_once && !unpicked_;
@@ -163,6 +164,7 @@ void Adapter::note_passed_by(TimePoint now) {
     if (!trap_expected_) {
         return;
     }
+    trap_expected_ = false;
     ++counters_.passed_by;
     // Single ones have other reasons: another plugin refused the message after its event.
     constexpr std::uint32_t suspicious = 3;

@@ -12,6 +12,7 @@
 #include "broker/main_thread.h"
 #include "broker/membership.h"
 #include "broker/message_properties.h"
+#include "broker/option_reader.h"
 #include "broker/subscriptions.h"
 #include "broker/trap.h"
 #include "broker/unpicked.h"
@@ -24,8 +25,8 @@ namespace keyed_sticky {
 /// Main thread only.
 class Adapter final : public EventHandler {
   public:
-    /// options: with BrokerAcl resolved. coordinator must outlive the adapter.
-    Adapter(Options options, Coordinator& coordinator);
+    /// coordinator must outlive the adapter.
+    Adapter(LoadedOptions loaded, Coordinator& coordinator);
 
     int access_check(const mosquitto_evt_acl_check& check) override;
     void message(const mosquitto_evt_message& message) override;

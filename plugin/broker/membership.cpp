@@ -64,7 +64,7 @@ void Membership::subscribe(const ClientFacts& client, const SubscribeRequest& re
     } else {
         subscriptions_.subscribe(session, request.filter, request.no_local);
     }
-    if (!request.accepted) {
+    if (!request.accepted && sees_all_subscriptions_) {
         // The count is that of the broker's places for subscriptions, which it fills before it adds
         // one.
         const bool added = session.ordinary.size() + session.shares.size() > known;

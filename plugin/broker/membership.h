@@ -55,10 +55,16 @@ struct MembershipCounters {
 
 class Membership {
   public:
-    /// All must outlive this object.
-    Membership(const Options& options, Subscriptions& subscriptions, Dispatcher& dispatcher,
-               EffectSink& sink)
-        : options_(options), subscriptions_(subscriptions), dispatcher_(dispatcher), sink_(sink) {}
+    /// sees_all_subscriptions: no other plugin is asked before this one, which would then not be
+    /// asked at all about what that one grants. Otherwise the counts prove nothing. All must
+    /// outlive this object.
+    Membership(const Options& options, bool sees_all_subscriptions, Subscriptions& subscriptions,
+               Dispatcher& dispatcher, EffectSink& sink)
+        : options_(options),
+          sees_all_subscriptions_(sees_all_subscriptions),
+          subscriptions_(subscriptions),
+          dispatcher_(dispatcher),
+          sink_(sink) {}
 
     /// Whether it is a share subscription to a group that is handled.
     bool handles(std::string_view filter) const;
@@ -93,6 +99,7 @@ class Membership {
     bool looks_taken_over(const Session& session, const ClientFacts& client) const;
 
     const Options& options_;
+    bool sees_all_subscriptions_;
     Subscriptions& subscriptions_;
     Dispatcher& dispatcher_;
     EffectSink& sink_;

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,7 +26,7 @@ void log_all(LogLevel level, const std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::optional<Options> read_options(const mosquitto_opt* options, int count) {
+std::optional<LoadedOptions> read_options(const mosquitto_opt* options, int count) {
     std::vector<OptionSetting> settings;
     for (const mosquitto_opt& option : std::span{options, static_cast<std::size_t>(count)}) {
         settings.push_back({text_or_empty(option.key), text_or_empty(option.value)});
@@ -48,7 +49,7 @@ std::optional<Options> read_options(const mosquitto_opt* options, int count) {
     if (!policy.refusals.empty() || !broken.empty()) {
         return std::nullopt;
     }
-    return result;
+    return LoadedOptions{std::move(result), policy.asked_first};
 }
 
 }  // namespace keyed_sticky

@@ -9,8 +9,13 @@
 
 namespace keyed_sticky {
 
-/// Options that can be worked with: BrokerAcl is resolved, all relations hold. nullopt: everything
-/// that is wrong has been logged as errors, and the plugin must refuse to load.
-std::optional<Options> read_options(const mosquitto_opt* options, int count);
+struct LoadedOptions {
+    Options options;           ///< BrokerAcl is resolved, all relations hold
+    bool asked_first = false;  ///< as in AclPolicy
+};
+
+/// Options that can be worked with. nullopt: everything that is wrong has been logged as errors,
+/// and the plugin must refuse to load.
+std::optional<LoadedOptions> read_options(const mosquitto_opt* options, int count);
 
 }  // namespace keyed_sticky

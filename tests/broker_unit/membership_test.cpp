@@ -61,7 +61,7 @@ class MembershipTest : public ::testing::Test {
     MemoryCoordinator coordinator{store, {.instance = "test"}};
     Dispatcher dispatcher{options, coordinator, sink};
     Subscriptions subscriptions;
-    Membership membership{options, subscriptions, dispatcher, sink};
+    Membership membership{options, true, subscriptions, dispatcher, sink};
     TimePoint now{seconds{1}};
 
   private:
@@ -110,6 +110,15 @@ TEST_F(MembershipTest, ReusedPlaceProvesNothing) {
     membership.picked(*subscriptions.find("c1"), group(), now);
     EXPECT_TRUE(membership.surely_has_members(group()));
     EXPECT_TRUE(sends());
+}
+
+// Promise: nor where another plugin may have granted subscriptions that this one was not asked
+// about.
+TEST_F(MembershipTest, UnseenSubscriptionsProveNothing) {
+    Membership blind{options, false, subscriptions, dispatcher, sink};
+    blind.subscribe(facts("c1", 0), {.filter = shared, .granted_qos = Qos::at_least_once}, now);
+    blind.sighted(facts("c1", 1), false, now);
+    EXPECT_FALSE(blind.surely_has_members(group()));
 }
 
 // Promise: several filters of one SUBSCRIBE are judged each by itself.
