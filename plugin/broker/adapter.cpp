@@ -49,9 +49,10 @@ std::string_view payload_of(const Event& event) {
 
 Adapter::Adapter(LoadedOptions loaded, Coordinator& coordinator)
     : options_(std::move(loaded.options)),
+      asked_first_(loaded.asked_first),
       not_ours_(compat::not_ours(options_.broker_acl == BrokerAcl::present)),
       dispatcher_(options_, coordinator, runner_),
-      membership_(options_, loaded.asked_first, subscriptions_, dispatcher_, runner_),
+      membership_(options_, asked_first_, subscriptions_, dispatcher_, runner_),
       trap_(subscriptions_, {.shares_get_retained = compat::shares_get_retained()}) {}
 
 void Adapter::failed(const char* what) noexcept {
@@ -154,7 +155,8 @@ void Adapter::message(const mosquitto_evt_message& message) {
     membership_.sighted(facts_of(message.client), false, now);
     note_passed_by(now);
     trap_.message(event);
-    if (trap_.any_handled() || subscriptions_.any_deserted()) {
+    // Where another plugin is asked first, that no trap comes does not mean that nobody was served.
+    if (asked_first_ && (trap_.any_handled() || subscriptions_.any_deserted())) {
         keep_unpicked(event, payload_of(message));
     }
     trap_expected_ = trap_.any_handled() && event.qos != Qos::exactly_once && !unpicked_;
@@ -185,7 +187,7 @@ void Adapter::keep_unpicked(const PublishEvent& event, std::string_view payload)
         return;
     }
     for (const ShareIndex group : trap_.matching_groups()) {
-        if (subscriptions_.share(group).handled && !membership_.surely_has_members(group)) {
+        if (subscriptions_.share(group).handled && !membership_.surely_asked_about(group)) {
             groups.push_back(group);
         }
     }

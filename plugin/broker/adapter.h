@@ -74,6 +74,7 @@ class Adapter final : public EventHandler {
 
     MainThread thread_;
     Options options_;
+    bool asked_first_;
     int not_ours_;
     EffectRunner runner_;
     Dispatcher dispatcher_;

@@ -211,7 +211,7 @@ bool Membership::looks_taken_over(const Session& session, const ClientFacts& cli
 }
 
 void Membership::depart(Session& session, ConnectionEnd end, TimePoint now) {
-    session.connected = false;
+    subscriptions_.gone(session);
     const auto departure =
         end == ConnectionEnd::said_goodbye ? Departure::clean_leave : Departure::connection_lost;
     dispatcher_.client_departed(session.client_id, departure, now);
@@ -263,7 +263,10 @@ void Membership::turn() {
     }
 }
 
-bool Membership::surely_has_members(ShareIndex group) {
+bool Membership::surely_asked_about(ShareIndex group) {
+    if (subscriptions_.clearing_up()) {
+        return false;
+    }
     return std::ranges::any_of(subscriptions_.share(group).sessions, [&](Session* session) {
         const ShareMembership* membership = session->membership(group);
         return session->connected && membership != nullptr && membership->accepted;

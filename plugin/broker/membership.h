@@ -82,8 +82,8 @@ class Membership {
     /// Once in every turn of the broker's loop.
     void turn();
 
-    /// Whether the broker surely has a member of the group to pick.
-    bool surely_has_members(ShareIndex group);
+    /// Whether the broker surely picks a member of the group for a message, and asks about it.
+    bool surely_asked_about(ShareIndex group);
 
     const MembershipCounters& counters() const { return counters_; }
 

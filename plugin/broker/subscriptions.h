@@ -98,6 +98,14 @@ class Subscriptions {
     void retire(Session& session);
     /// The retired session of that connection; null: none.
     Session* find_dying(Connection connection);
+    /// The session's connection ended, whatever becomes of the session.
+    void gone(Session& session) {
+        session.connected = false;
+        last_gone_ = turn_;
+    }
+    /// Whether a connection may have ended that the broker has not cleared up yet. The broker may
+    /// still pick it, and then asks nobody: it has forgotten the client's id already.
+    bool clearing_up() const { return last_gone_ && turn_ - *last_gone_ < 2; }
     /// To be called in every turn of the broker's loop: forgets what was retired before the turn
     /// before.
     void turn();
@@ -146,6 +154,7 @@ class Subscriptions {
     TopicIndex deserted_index_{SubscriptionTree::shared};
     std::vector<ShareIndex> deserted_;
     std::uint64_t turn_ = 0;
+    std::optional<std::uint64_t> last_gone_;
 };
 
 }  // namespace keyed_sticky

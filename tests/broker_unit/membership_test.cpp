@@ -72,17 +72,17 @@ class MembershipTest : public ::testing::Test {
 TEST_F(MembershipTest, AcceptedSubscriptionJoins) {
     subscribe("c1", 0, shared, true);
     EXPECT_TRUE(is_member("c1"));
-    EXPECT_TRUE(membership.surely_has_members(group()));
+    EXPECT_TRUE(membership.surely_asked_about(group()));
     EXPECT_TRUE(sends());
 }
 
 // Promise: on 2.0 the subscription counts once the broker has counted it.
 TEST_F(MembershipTest, CountedSubscriptionIsConfirmed) {
     subscribe("c1", 0);
-    EXPECT_FALSE(membership.surely_has_members(group()));
+    EXPECT_FALSE(membership.surely_asked_about(group()));
     EXPECT_FALSE(sends());
     membership.sighted(facts("c1", 1), false, now);
-    EXPECT_TRUE(membership.surely_has_members(group()));
+    EXPECT_TRUE(membership.surely_asked_about(group()));
     EXPECT_TRUE(sends());
 }
 
@@ -106,9 +106,9 @@ TEST_F(MembershipTest, ReusedPlaceProvesNothing) {
     subscribe("c1", 5);
     membership.sighted(facts("c1", 5), false, now);
     EXPECT_TRUE(is_member("c1"));
-    EXPECT_FALSE(membership.surely_has_members(group()));
+    EXPECT_FALSE(membership.surely_asked_about(group()));
     membership.picked(*subscriptions.find("c1"), group(), now);
-    EXPECT_TRUE(membership.surely_has_members(group()));
+    EXPECT_TRUE(membership.surely_asked_about(group()));
     EXPECT_TRUE(sends());
 }
 
@@ -118,7 +118,7 @@ TEST_F(MembershipTest, UnseenSubscriptionsProveNothing) {
     Membership blind{options, false, subscriptions, dispatcher, sink};
     blind.subscribe(facts("c1", 0), {.filter = shared, .granted_qos = Qos::at_least_once}, now);
     blind.sighted(facts("c1", 1), false, now);
-    EXPECT_FALSE(blind.surely_has_members(group()));
+    EXPECT_FALSE(blind.surely_asked_about(group()));
 }
 
 // Promise: several filters of one SUBSCRIBE are judged each by itself.
@@ -231,6 +231,19 @@ TEST_F(MembershipTest, TakeoverOfCleanSessionWaits) {
     EXPECT_TRUE(is_member("c1"));
     subscribe("c1", 0, shared, true, 2, true);
     EXPECT_TRUE(sends());
+}
+
+// Promise: until the broker has cleared up an ended connection, it may pick it and ask nobody (A8).
+TEST_F(MembershipTest, NothingIsSureWhileTheBrokerClearsUp) {
+    subscribe("c1", 0, shared, true);
+    subscribe("c2", 0, shared, true, 1, true);
+    EXPECT_TRUE(membership.surely_asked_about(group()));
+    membership.disconnected(facts("c2", 1, 1, true), ConnectionEnd::unknown, now);
+    EXPECT_FALSE(membership.surely_asked_about(group()));
+    membership.turn();
+    EXPECT_FALSE(membership.surely_asked_about(group()));
+    membership.turn();
+    EXPECT_TRUE(membership.surely_asked_about(group()));
 }
 
 // Promise: a good-bye moves the slots at once; a loss does not.
