@@ -22,9 +22,10 @@ std::string topic_of(std::size_t key) {
 // Each key at one QoS: between messages of several, MQTT promises no order.
 void publish_all(Client& publisher) {
     for (std::size_t i = 1; i <= kEach; ++i) {
-        for (std::size_t key = 0; key < kKeys; ++key)
+        for (std::size_t key = 0; key < kKeys; ++key) {
             publisher.publish_async(topic_of(key), std::to_string(i),
                                     {.qos = static_cast<int>(key % 3)});
+        }
     }
     ASSERT_TRUE(publisher.wait_all_published());
     publisher.barrier();
@@ -150,9 +151,10 @@ TEST_P(GroupIdentity, PatternsMatchWholeShareNames) {
         publisher.publish(std::string("x/") + share, "", 1);
     }
     one.expect_messages(6);
-    for (const auto* handled : {"ingest", "infest-2", "ingest "})
+    for (const auto* handled : {"ingest", "infest-2", "ingest "}) {
         EXPECT_TRUE(broker.log_contains(std::string("member_online share=") + handled +
                                         " filter=x/" + handled));
+    }
     EXPECT_EQ(broker.log_count("member_online"), 3U);
 }
 
@@ -165,8 +167,9 @@ TEST_P(GroupIdentity, NativelyKeysAreShared) {
     Client c(broker, named("c"));
     for (Client* member : {&a, &b, &c}) member->subscribe("$share/g/a/#", 2);
     for (std::size_t i = 1; i <= kEach; ++i) {
-        for (std::size_t key = 0; key + 1 < kKeys; ++key)
+        for (std::size_t key = 0; key + 1 < kKeys; ++key) {
             publisher.publish_async(topic_of(key), std::to_string(i), {.qos = 1});
+        }
     }
     ASSERT_TRUE(publisher.wait_all_published());
     EXPECT_EQ(deliveries_to({&a, &b, &c}).shared_topics(), kKeys - 1);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/dynamic_security.h"
@@ -47,7 +48,7 @@ ConnectOptions user(const std::string& name, Protocol protocol, const std::strin
 std::string received(RawClient& client) {
     std::string result;
     for (const Packet& packet : client.barrier()) {
-        if (packet.type == PacketType::kPublish) result += ' ' + packet.topic;
+        if (packet.type == PacketType::kPublish) result.append(" ").append(packet.topic);
     }
     return result;
 }
@@ -63,7 +64,9 @@ std::string matrix(const Broker& broker, Protocol protocol) {
     std::vector<Reader> readers;
     for (const auto& name : kUsers) {
         for (const auto& filter : kFilters) {
-            readers.push_back({name + " reads " + filter, RawClient(broker)});
+            std::string what = name;
+            what.append(" reads ").append(filter);
+            readers.push_back({std::move(what), RawClient(broker)});
             RawClient& client = readers.back().client;
             client.connect(user(name, protocol, "reader" + std::to_string(readers.size())));
             out << readers.back().what << ": " << int{client.subscribe(filter, {.qos = 0}).reason()}

@@ -52,8 +52,9 @@ TEST_F(Stamp, Mqtt5MembersGetAContiguousSequence) {
     constexpr int kKeys = 10;
     constexpr std::uint64_t kEach = 30;
     for (std::uint64_t i = 1; i <= kEach; ++i) {
-        for (int key = 0; key < kKeys; ++key)
+        for (int key = 0; key < kKeys; ++key) {
             publisher_.publish_async(topic_of(key), std::to_string(i), {.qos = key % 3});
+        }
     }
     ASSERT_TRUE(publisher_.wait_all_published());
     publisher_.barrier();
@@ -117,9 +118,10 @@ TEST_F(Stamp, OriginalPropertiesAreKeptInOrder) {
     properties.response_topic = "answers/here";
     properties.correlation_data = std::string("\0\1\0x", 4);
     properties.user = {{"b", "1"}, {"a", "2"}, {"b", "3"}, {"", ""}, {"ks", "not ours"}};
-    for (int qos = 0; qos < 3; ++qos)
+    for (int qos = 0; qos < 3; ++qos) {
         publisher_.publish(topic_of(qos), "payload",
                            {.qos = qos, .retain = qos == 1, .properties = properties});
+    }
     const auto expected = ordinary.expect_messages(3);
     const auto actual = member.expect_messages(3);
     for (std::size_t i = 0; i < 3; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "support/random_script.h"
@@ -122,17 +123,21 @@ class Comparison {
     void compare_totals(const std::string& what, const Total& expected, const Total& actual) {
         Total both = expected;
         both.insert(actual.begin(), actual.end());
-        for (const auto& [message, ignored] : both) {
-            const auto count = [&message](const Total& in) {
-                const auto at = in.find(message);
-                return at == in.end() ? 0 : at->second;
-            };
-            if (count(expected) == count(actual)) continue;
-            const auto& [group, topic, payload] = message;
-            found_.push_back(what + ' ' + group + " of '" + payload + "' on " + topic +
-                             ": natively " + std::to_string(count(expected)) +
-                             ", with the plugin " + std::to_string(count(actual)));
-        }
+        for (const auto& at : both) compare_total(what, at.first, expected, actual);
+    }
+
+    void compare_total(const std::string& what, const Total::key_type& message,
+                       const Total& expected, const Total& actual) {
+        const auto count = [&message](const Total& in) {
+            const auto at = in.find(message);
+            return at == in.end() ? 0 : at->second;
+        };
+        if (count(expected) == count(actual)) return;
+        std::ostringstream line;
+        line << what << ' ' << std::get<0>(message) << " of '" << std::get<2>(message) << "' on "
+             << std::get<1>(message) << ": natively " << count(expected) << ", with the plugin "
+             << count(actual);
+        found_.push_back(line.str());
     }
 
     const Script& script_;

@@ -14,6 +14,7 @@ namespace keyed_sticky::test {
 
 Process::Process(std::vector<std::string> command, const Files& files) {
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (auto& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     const int input = ::open(files.input.c_str(), O_RDONLY | O_CLOEXEC);
