@@ -15,7 +15,7 @@ constexpr Duration kLease{500};
 
 BrokerConfig silent() {
     auto config = case_group({{"lease_timeout", "500ms"}});
-    config.global_lines = {"sys_interval 0"};
+    config.global_lines.emplace_back("sys_interval 0");
     return config;
 }
 
