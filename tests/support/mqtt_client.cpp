@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -194,7 +195,10 @@ struct Client::Callbacks {
         if (!marker && client.callback_) client.callback_(message);
         const std::lock_guard lock(client.mutex_);
         if (marker) {
-            ++client.barriers_arrived_;
+            // One of a connection before may be sent again to a resumed session: its number is
+            // past.
+            client.barriers_arrived_ =
+                std::max<std::uint64_t>(client.barriers_arrived_, std::stoull(message.payload));
         } else {
             message.order = client.next_order_++;
             client.messages_.push_back(std::move(message));
@@ -481,7 +485,7 @@ void Client::barrier(Duration deadline) {
     }
     std::unique_lock lock(mutex_);
     const auto wanted = ++barriers_sent_;
-    issue(barrier_topic_, "", {.qos = 2});
+    issue(barrier_topic_, std::to_string(wanted), {.qos = 2});
     wait(lock, deadline, [&] { return barriers_arrived_ >= wanted || loop_ended_; });
     throw_unless(barriers_arrived_ >= wanted, "barrier marker");
 }
