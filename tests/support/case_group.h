@@ -65,6 +65,7 @@ std::vector<Message> expect_records(const Client& client, const std::string& key
 template <typename Received>
 std::vector<std::string> payloads(const std::vector<Received>& messages) {
     std::vector<std::string> result;
+    result.reserve(messages.size());
     for (const auto& message : messages) result.push_back(message.payload);
     return result;
 }
