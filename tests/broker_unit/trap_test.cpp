@@ -77,6 +77,22 @@ TEST_F(TrapTest, StashOfEndedSessionIsForgotten) {
     EXPECT_EQ(trap.stash().size(), 0U);
 }
 
+// Promise: once the broker has picked for a group, no further check of that pass is for an ordinary
+// subscription, even one that we believe in and the broker no longer has.
+TEST_F(TrapTest, NothingOrdinaryComesAfterTheFirstPick) {
+    subscribe("c1", "$share/g/dev/k1/up");
+    subscribe("c2", "dev/#");
+    subscribe("c2", "$share/g/dev/+/up");
+    const StoredMessage message{"dev/k1/up"};
+    message_event(message, Qos::at_least_once);
+    EXPECT_EQ(kind("c1", message), Kind::trapped);
+
+    const Verdict verdict = check("c2", message);
+
+    EXPECT_EQ(verdict.kind, Kind::trapped);
+    EXPECT_EQ(group_of(verdict), "g/dev/+/up");
+}
+
 // Promise: a will is a dispatch, and its publisher is the client that left (A9).
 TEST_F(TrapTest, WillIsTrappedWithItsPublisher) {
     subscribe("c1", "$share/g/dev/+/up");
