@@ -23,6 +23,7 @@ INSTANTIATE_TEST_SUITE_P(EachDirection, CaseA10, testing::Values("in", "both"),
 TEST_P(CaseA10, BridgedInMessagesKeepTheirOrderAndOwner) {
     constexpr int kDevices = 20;
     constexpr int kRecords = 50;
+    constexpr std::size_t kAll = std::size_t{kDevices} * kRecords;
     Broker remote(native_control());
     auto config = case_group();
     config.trailing_lines = bridge_to(remote, std::string("dev/+/up ") + GetParam() + " 1");
@@ -42,8 +43,7 @@ TEST_P(CaseA10, BridgedInMessagesKeepTheirOrderAndOwner) {
         }
     }
     ASSERT_TRUE(devices.wait_all_published());
-    ASSERT_TRUE(
-        eventually([&] { return c1.message_count() + c2.message_count() >= kDevices * kRecords; }));
+    ASSERT_TRUE(eventually([&] { return c1.message_count() + c2.message_count() >= kAll; }));
     c1.barrier();
     c2.barrier();
     std::size_t owners = 0;
@@ -86,7 +86,8 @@ TEST(CaseA10Member, OwnBridgeWithAShareSubscriptionIsRefused) {
     Broker remote(native_control());
     for (const std::string direction : {"out", "both"}) {
         auto config = case_group();
-        config.trailing_lines = bridge_to(remote, kSubscription + ' ' + direction + " 1");
+        config.trailing_lines = bridge_to(
+            remote, std::string(kSubscription).append(1, ' ').append(direction).append(" 1"));
         const auto refused = Broker::start_expecting_failure(config);
         EXPECT_FALSE(refused.status.clean());
         EXPECT_NE(refused.log.find("bridge subscribes to " + kSubscription), std::string::npos)

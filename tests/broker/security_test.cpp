@@ -169,7 +169,7 @@ TEST_P(Security, E4TakenOffTheListItsSlotsMove) {
     auto config = keyed({"ingest key=topic:2"}, {{"members", "client-id:*"}});
     config.persistence = Persistence::kFile;
     Broker broker(config);
-    const auto persistent = [this](const std::string& id) {
+    const auto persistent = [](const std::string& id) {
         auto options = member(id, GetParam());
         options.clean = false;
         options.properties.session_expiry = 600;
