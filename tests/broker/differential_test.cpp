@@ -56,6 +56,7 @@ BrokerConfig with_plugin(const std::string& rule) {
     // Mosquitto 2.0's default gives a 3.1.1 client one copy whatever its subscriptions, and so
     // loses the group's copy where it picked a member that has an ordinary subscription too.
     config.global_lines = {"allow_duplicate_messages true", "set_tcp_nodelay true"};
+    config.subscribes_again = true;
     return config;
 }
 

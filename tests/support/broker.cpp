@@ -98,9 +98,11 @@ std::string describe(const ExitStatus& status) {
 }
 
 // Leaks that are not the plugin's. The root's loader keeps the names of libraries that it finds
-// through --library-path. Mosquitto 2.0 forgets 16 bytes for each websockets listener.
+// through --library-path. Mosquitto 2.0 forgets 16 bytes for each websockets listener, and the
+// entry it made for a subscription that was there already.
 constexpr const char* kLoaderLeaks = "leak:lib64/ld-linux\n";
 constexpr const char* kWebsocketLeaks = "leak:mosquitto__calloc\n";
+constexpr const char* kSubscribeLeaks = "leak:sub__add\n";
 
 // The environment of the broker process as NAME=value strings. Mosquitto itself leaks when it
 // refuses its configuration: where it may do so, leaks are not looked for.
@@ -121,7 +123,10 @@ std::vector<std::string> broker_environment(const BrokerConfig& config,
             value = value.empty() ? options : options + ':' + value;
         };
         prepend("ASAN_OPTIONS",
-                std::string("exitcode=99:detect_leaks=") + (may_refuse ? "0" : "1"));
+                std::string("exitcode=99:detect_leaks=") + (may_refuse ? "0" : "1") +
+                    // The broker has no frame pointers: without this the stack ends too early for
+                    // the suppression to name the function. It costs time, so only where needed.
+                    (config.subscribes_again ? ":fast_unwind_on_malloc=0" : ""));
         prepend("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + suppressions.string());
         prepend("UBSAN_OPTIONS", "exitcode=99:print_stacktrace=1");
     }
@@ -262,7 +267,8 @@ void Broker::spawn() {
     std::vector<std::string> arguments = MosquittoInstall::selected().command();
     arguments.insert(arguments.end(), {"-c", (directory_ / "mosquitto.conf").string()});
     const fs::path suppressions = directory_ / "leak-suppressions";
-    std::ofstream(suppressions) << kLoaderLeaks << (config_.websockets ? kWebsocketLeaks : "");
+    std::ofstream(suppressions) << kLoaderLeaks << (config_.websockets ? kWebsocketLeaks : "")
+                                << (config_.subscribes_again ? kSubscribeLeaks : "");
     std::vector<std::string> environment = broker_environment(config_, suppressions, may_refuse_);
     const auto argv = c_array(arguments);
     const auto envp = c_array(environment);

@@ -56,8 +56,9 @@ struct BrokerConfig {
     bool allow_anonymous = true;
     bool verbose = true;  // false: no line for each packet, for tests of speed
     Persistence persistence = Persistence::kNone;
-    bool websockets = false;                     // one more listener, see Broker::websocket_port()
-    std::vector<std::string> global_lines = {};  // before the first listener
+    bool websockets = false;        // one more listener, see Broker::websocket_port()
+    bool subscribes_again = false;  // a client subscribes twice to a filter: Mosquitto 2.0 leaks
+    std::vector<std::string> global_lines = {};     // before the first listener
     std::vector<std::string> listener_lines = {};   // after the TCP listener, before the plugins
     std::vector<std::string> trailing_lines = {};   // after the plugins
     std::vector<std::string> websocket_lines = {};  // after the websockets listener
