@@ -97,10 +97,9 @@ bool EffectRunner::deliver(const Delivery& delivery) {
             static_cast<void>(properties.release());
             return true;
         }
-    } catch (
-        const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): counted below, like a refusal
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the caller counts it, like a
+                                       // refusal
     }
-    ++refused_;
     return false;
 }
 

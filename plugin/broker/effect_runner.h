@@ -1,7 +1,6 @@
 // Hands the core's deliveries to the broker.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,12 +17,8 @@ class EffectRunner final : public EffectSink {
     bool deliver(const Delivery& delivery) override;
     void log(LogLevel level, std::string_view line) override;
 
-    /// Deliveries the broker did not take.
-    std::uint64_t refused() const { return refused_; }
-
   private:
     MainThread thread_;
-    std::uint64_t refused_ = 0;
     // Zero-terminated copies for the broker's functions, kept so that a delivery allocates nothing
     // for them.
     std::string client_id_;

@@ -8,12 +8,12 @@
 
 namespace keyed_sticky {
 
-ShareIndex Membership::open_share(const GroupName& name, TimePoint now) {
+ShareIndex Membership::open_share(const GroupName& name) {
     const ShareIndex index = subscriptions_.open_share(name);
     ShareGroup& share = subscriptions_.share(index);
     if (!share.handled) {
         if (const GroupRule* rule = find_group_rule(options_.groups, name.share)) {
-            share.handled = dispatcher_.open_group(name, *rule, now);
+            share.handled = dispatcher_.open_group(name, *rule);
         }
     }
     return index;
@@ -51,7 +51,7 @@ void Membership::subscribe(const ClientFacts& client, const SubscribeRequest& re
                                 client.subscription_count};
     const std::size_t known = session.ordinary.size() + session.shares.size();
     if (const auto name = parse_share_subscription(request.filter)) {
-        const ShareIndex group = open_share(*name, now);
+        const ShareIndex group = open_share(*name);
         const MemberProfile profile{client.mqtt5, request.granted_qos, request.identifier,
                                     !request.accepted};
         ShareMembership& membership = subscriptions_.join(session, group, profile);

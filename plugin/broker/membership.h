@@ -88,7 +88,7 @@ class Membership {
     const MembershipCounters& counters() const { return counters_; }
 
   private:
-    ShareIndex open_share(const GroupName& name, TimePoint now);
+    ShareIndex open_share(const GroupName& name);
     void resumed(Session& session, TimePoint now);
     void started_fresh(Session& session, TimePoint now);
     void verify_pending(Session& session, int count, TimePoint now);

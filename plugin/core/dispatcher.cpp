@@ -14,13 +14,13 @@ Dispatcher::Dispatcher(const Options& options, Coordinator& coordinator, EffectS
 
 Dispatcher::~Dispatcher() = default;
 
-GroupId Dispatcher::open_group(const GroupName& name, const GroupRule& rule, TimePoint now) {
+GroupId Dispatcher::open_group(const GroupName& name, const GroupRule& rule) {
     const auto [entry, is_new] =
         by_name_.try_emplace(name, GroupId{static_cast<std::uint32_t>(groups_.size())});
     if (is_new) {
         GroupContext context{options_,  coordinator_, sink_,
                              counters_, budget_,      [this](TimePoint at) { take_answers(at); }};
-        groups_.push_back(std::make_unique<Group>(std::move(context), name, rule, now));
+        groups_.push_back(std::make_unique<Group>(std::move(context), name, rule));
     }
     return entry->second;
 }

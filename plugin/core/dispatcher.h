@@ -60,7 +60,7 @@ class Dispatcher {
 
     /// The group of that name, created at the first call. rule: the first configured rule that
     /// matches its share name; must outlive the dispatcher.
-    GroupId open_group(const GroupName& name, const GroupRule& rule, TimePoint now);
+    GroupId open_group(const GroupName& name, const GroupRule& rule);
     const GroupName& name(GroupId group) const;
 
     /// A client subscribed. Also when it already is a member: the profile is replaced, an absent

@@ -17,7 +17,7 @@ constexpr milliseconds sweep_pause{20};
 
 }  // namespace
 
-Group::Group(GroupContext context, GroupName name, const GroupRule& rule, TimePoint)
+Group::Group(GroupContext context, GroupName name, const GroupRule& rule)
     : context_(std::move(context)),
       name_(std::move(name)),
       rule_(rule),
@@ -41,7 +41,9 @@ DispatchOutcome Group::dispatch(const MessageView& message, const Publisher& pub
         const std::uint32_t hash = key_hash(*key);
         slot = Slot{hash % rule_.slots};
         if (context_.options.stamp) {
+            const std::uint64_t evicted_before = keys_.evicted();
             place.key = &keys_.touch(*key, hash, now);
+            context_.counters.keys_evicted += keys_.evicted() - evicted_before;
             place.sequence = ++place.key->sequence;
         }
     } else {
@@ -71,7 +73,7 @@ void Group::tick(TimePoint now) {
         request_claim(now);
     }
     if (nobody_since_ && *nobody_since_ + context_.options.hold_timeout <= now) {
-        drop_held_for_nobody(now);
+        drop_held_for_nobody();
     }
     if (sweep_keys_at_ && *sweep_keys_at_ <= now) {
         forget_idle_keys(now);
@@ -139,7 +141,7 @@ DispatchOutcome Group::hold(SlotState& slot, const MessageView& message, Place p
         if (context_.options.overflow == Overflow::drop_newest || held.empty()) {
             return DispatchOutcome::dropped;
         }
-        release_held(std::move(held.front()));
+        release_held(*held.front());
         held.pop_front();
     }
     record->key = place.key;
@@ -163,7 +165,7 @@ void Group::pump(SlotState& slot) {
         for (auto& record : again) {
             if (!deliver(slot, record->view(), place_of(*record), true)) {
                 count_dropped(context_.counters.dropped_memory, "memory", &slot, key_name(*record));
-                release_kept(std::move(record));
+                release_kept(*record);
             } else {
                 keep_again(slot, std::move(record));
             }
@@ -178,10 +180,7 @@ void Group::pump(SlotState& slot) {
         }
         const bool to_keep = sent && effective_qos(slot, record->qos) == Qos::at_least_once &&
                              context_.options.unacked_window > 0;
-        context_.budget.give_back_held(record->bytes());
-        if (record->key != nullptr) {
-            KeyTable::unpin(*record->key);
-        }
+        release_held(*record);
         if (to_keep) {
             keep(slot, std::move(record));
         }
@@ -236,7 +235,7 @@ void Group::keep(SlotState& slot, std::unique_ptr<Record> record) {
 
 void Group::keep_again(SlotState& slot, std::unique_ptr<Record> record) {
     if (effective_qos(slot, record->qos) != Qos::at_least_once) {
-        release_kept(std::move(record));  // settled when sent
+        release_kept(*record);  // settled when sent
         return;
     }
     Member& member = members_[slot.owner];
@@ -256,24 +255,24 @@ bool Group::settle_oldest(Member& member) {
         if (slot.epoch != mark.epoch || slot.redeliver_first || slot.lane.in_flight.empty()) {
             continue;
         }
-        release_kept(std::move(slot.lane.in_flight.front()));
+        release_kept(*slot.lane.in_flight.front());
         slot.lane.in_flight.pop_front();
         return true;
     }
     return false;
 }
 
-void Group::release_kept(std::unique_ptr<Record> record) {
-    context_.budget.give_back_kept(record->bytes());
-    if (record->key != nullptr) {
-        KeyTable::unpin(*record->key);
+void Group::release_kept(const Record& record) {
+    context_.budget.give_back_kept(record.bytes());
+    if (record.key != nullptr) {
+        KeyTable::unpin(*record.key);
     }
 }
 
-void Group::release_held(std::unique_ptr<Record> record) {
-    context_.budget.give_back_held(record->bytes());
-    if (record->key != nullptr) {
-        KeyTable::unpin(*record->key);
+void Group::release_held(const Record& record) {
+    context_.budget.give_back_held(record.bytes());
+    if (record.key != nullptr) {
+        KeyTable::unpin(*record.key);
     }
 }
 

@@ -38,7 +38,7 @@ struct GroupContext {
 
 class Group {
   public:
-    Group(GroupContext context, GroupName name, const GroupRule& rule, TimePoint now);
+    Group(GroupContext context, GroupName name, const GroupRule& rule);
     ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
@@ -123,8 +123,8 @@ class Group {
     void keep(SlotState& slot, std::unique_ptr<Record> record);
     void keep_again(SlotState& slot, std::unique_ptr<Record> record);
     bool settle_oldest(Member& member);
-    void release_kept(std::unique_ptr<Record> record);
-    void release_held(std::unique_ptr<Record> record);
+    void release_kept(const Record& record);
+    void release_held(const Record& record);
     void count_dropped(std::uint64_t& counter, std::string_view reason, const SlotState* slot,
                        std::string_view key);
     void forget_idle_keys(TimePoint now);
@@ -135,7 +135,7 @@ class Group {
     void make_online(MemberIndex member, TimePoint now);
     void remove_member(MemberIndex member, HandoverCause cause, TimePoint now);
     void expire_leases(TimePoint now);
-    void drop_held_for_nobody(TimePoint now);
+    void drop_held_for_nobody();
 
     // group_handover.cpp
     void request_claim(TimePoint now);

@@ -150,17 +150,17 @@ void Group::expire_leases(TimePoint now) {
     }
 }
 
-void Group::drop_held_for_nobody(TimePoint) {
+void Group::drop_held_for_nobody() {
     nobody_since_.reset();
     for (SlotState* slot : in_use_) {
         for (auto& record : slot->lane.held) {
             count_dropped(context_.counters.dropped_no_member, "no_member", slot,
                           key_name(*record));
-            release_held(std::move(record));
+            release_held(*record);
         }
         for (auto& record : slot->lane.in_flight) {
             ++context_.counters.unprotected;
-            release_kept(std::move(record));
+            release_kept(*record);
         }
         slot->lane = Lane{};
         slot->redeliver_first = false;

@@ -399,6 +399,7 @@ TEST(Dispatcher, ForgottenKeyStartsAHigherGeneration) {
             }
         }
     }
+    EXPECT_EQ(world.counters().keys_evicted, 18U);  // 20 new lives, 2 of them still there
 }
 
 // Promise: a term has epochs for 2^20 changes; the slot that finds it used up waits for the next

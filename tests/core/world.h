@@ -70,7 +70,7 @@ class World {
             options_.groups.push_back(rule);
         }
         dispatcher_ = std::make_unique<Dispatcher>(options_, coordinator_, sink);
-        group = dispatcher_->open_group({"g", "dev/+/up"}, options_.groups.front(), now);
+        group = dispatcher_->open_group({"g", "dev/+/up"}, options_.groups.front());
     }
 
     void join(std::string_view client_id, Qos granted = Qos::at_least_once,
